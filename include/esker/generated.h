@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "esker/query.h"
 #include "esker/series.h"
 #include "esker/status.h"
 
@@ -93,6 +94,11 @@ bool esk_wide_sum_fits(const struct esk_wide_sum *sum, int64_t *value);
 
 /// < 0, 0 or > 0, as `a` is below, equal to or above `b`, which is no NaN.
 int esk_compare_int_f64(int64_t a, double b);
+
+/// A float as a slot of a record (esker/query.h), and back. Slots have 64 bits,
+/// and so has double.
+esk_slot esk_f64_slot(double value);
+double esk_f64_of_slot(esk_slot slot);
 
 /// A sum of floats, compensated (Neumaier 1974).
 struct esk_f64_sum {

@@ -5,6 +5,8 @@
 /// program without floats links nothing of this.
 #include "esker/generated.h"
 
+#include <string.h>
+
 int esk_compare_int_f64(int64_t a, double b) {
     const double limit = 9223372036854775808.0;
     if (b >= limit || b < -limit) {
@@ -16,6 +18,25 @@ int esk_compare_int_f64(int64_t a, double b) {
         return a < whole ? -1 : 1;
     }
     return (rest < 0) - (rest > 0);
+}
+
+#define SLOT_MAX ((esk_slot)(((uint64_t)1 << (ESK_QUERY_BITS - 1)) - 1u))
+
+esk_slot esk_f64_slot(double value) {
+    esk_slot bits = 0;
+    memcpy(&bits, &value,
+           sizeof bits < sizeof value ? sizeof bits : sizeof value);
+    return bits < 0 ? bits ^ SLOT_MAX : bits;
+}
+
+double esk_f64_of_slot(esk_slot slot) {
+    double value = 0;
+    if (slot < 0) {
+        slot ^= SLOT_MAX;
+    }
+    memcpy(&value, &slot,
+           sizeof slot < sizeof value ? sizeof slot : sizeof value);
+    return value;
 }
 
 static double magnitude(double value) {

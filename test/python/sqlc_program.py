@@ -13,12 +13,13 @@ from pathlib import Path
 
 from eskerdb import Simulator, Volume
 from eskerdb.sql import parse, tables
+from eskerdb.sql.access import Limits
 from eskerdb.sql.plan import Query
 from eskerdb.sqlc import unit
 
 ROOT = Path(__file__).resolve().parents[2]
-FLAGS = "-std=c11 -Wall -Wextra -Wconversion -Wshadow -Werror".split()
-AVR = "-mmcu=atmega2560 -Os -Wsign-conversion -DESK_SERIES_RANGES_MAX=8".split()
+FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
+AVR = ["-mmcu=atmega2560", "-Os", "-Wsign-conversion", "-DESK_SERIES_RANGES_MAX=8"]
 COMPILERS = {
     "gcc": ["gcc", "-O2"],
     "clang-19": ["clang-19", "-O2"],
@@ -28,7 +29,7 @@ COMPILERS = {
 _PRINT = {
     "bool": ('"%d"', "(int)({})"),
     "double": ('"%.17g"', "{}"),
-    "char": ('"\'%s\'"', "{}"),
+    "char": ("\"'%s'\"", "{}"),
 }
 _MAIN = r"""
 #include <inttypes.h>
@@ -99,6 +100,7 @@ class Case:
     parameters: dict[str, tuple] = field(default_factory=dict)
     step_pages: int = 0
     geometry: object = None
+    limits: Limits | None = None
 
 
 def compiled(case: Case, folder: Path, planned=None) -> list[Query]:
@@ -106,7 +108,7 @@ def compiled(case: Case, folder: Path, planned=None) -> list[Query]:
     from eskerdb.sqlc import compile_text
 
     made, queries = compile_text(
-        case.schema, case.queries, "app", case.step_pages
+        case.schema, case.queries, "app", case.step_pages, case.limits
     )
     (folder / "app.h").write_text(made[0])
     (folder / "app.c").write_text(made[1])
@@ -213,7 +215,7 @@ def _geometry(geometry) -> str:
 
 def _function(case: Case, query: Query, header: str) -> str:
     name = query.name
-    struct = re.search(rf"struct {name}_row \{{(.*?)\}};", header, re.S)
+    struct = re.search(rf"struct {name}_row \{{(.*?)\}};", header, re.DOTALL)
     members = re.findall(r"([\w ]+?) (\w+)(\[\d+\])?;", struct.group(1))
     names = [m for _, m, _ in members]
     nulls = {m for m in names if m.removesuffix("_null") in names} - set(
@@ -324,7 +326,10 @@ def alike(ours: list, theirs: list, ordered: bool) -> bool:
     if len(ours) != len(theirs):
         return False
     if not ordered:
-        ours, theirs = sorted(ours, key=_sortable), sorted(theirs, key=_sortable)
+        ours, theirs = (
+            sorted(ours, key=_sortable),
+            sorted(theirs, key=_sortable),
+        )
     return all(
         len(a) == len(b) and all(map(_same, a, b))
         for a, b in zip(ours, theirs, strict=True)

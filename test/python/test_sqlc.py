@@ -5,8 +5,10 @@
 import random
 
 import pytest
+
 import sqlc_program as sp
-from conftest import NOR
+from eskerdb import Geometry
+from eskerdb.sql.access import Limits
 
 SCHEMA = """
 CREATE TABLE log (
@@ -14,6 +16,7 @@ CREATE TABLE log (
 );
 CREATE INDEX ON log (b);
 CREATE TABLE uwa (time u32 PRIMARY KEY, temp i32, wind u16);
+CREATE TABLE twin (time u32 PRIMARY KEY, x i32, y i16 MISSING 0);
 CREATE TABLE empty (t u32 PRIMARY KEY, x i32);
 CREATE TABLE dev (id u16 PRIMARY KEY, x i32, y u8 MISSING 255) USING tree;
 """
@@ -78,6 +81,37 @@ SELECT count(*) FROM dev WHERE id > :lo;
 SELECT count(*) FROM log WHERE b BETWEEN 10 AND 90;
 -- name: narrow
 SELECT a + b, a * b, a - b, b - 300, b * 1000000, c IS NULL, a = b FROM log;
+-- name: merged
+SELECT uwa.time, temp, x FROM uwa JOIN twin ON uwa.time = twin.time
+WHERE temp < :t;
+-- name: shifted
+SELECT a.time, a.temp, b.temp FROM uwa AS a JOIN uwa AS b
+ON b.time = a.time + 7 WHERE a.temp <> b.temp;
+-- name: left_joined
+SELECT uwa.time, x, y FROM uwa LEFT JOIN twin ON uwa.time = twin.time;
+-- name: left_rest
+SELECT uwa.time, x FROM uwa LEFT JOIN twin
+ON uwa.time = twin.time AND x > temp;
+-- name: looked_up
+SELECT t, b, x FROM log JOIN dev ON dev.id = b WHERE a > 0;
+-- name: left_looked_up
+SELECT t, b, x, y FROM log LEFT JOIN dev ON dev.id = b - 10;
+-- name: series_looked_up
+SELECT t, temp FROM log JOIN uwa ON uwa.time = c + 5;
+-- name: top
+SELECT time, temp FROM uwa ORDER BY temp DESC, time LIMIT 10;
+-- name: top_of_nulls
+SELECT a, t FROM log ORDER BY a, c DESC LIMIT 100;
+-- name: sorted
+SELECT b, a, t FROM log WHERE b < 100 ORDER BY b, a DESC, t;
+-- name: grouped
+SELECT b % 10 AS k, count(*), sum(a), min(c), max(a), avg(c) FROM log
+GROUP BY b % 10 ORDER BY k;
+-- name: groups_by_null
+SELECT a, count(*) AS n, sum(b) FROM log GROUP BY a HAVING count(*) > 1
+ORDER BY n DESC, a;
+-- name: distinct_values
+SELECT DISTINCT b / 16, a IS NULL FROM log;
 -- name: constants
 SELECT 1, -5 / 2, 7 % -3, NULL IS NULL;
 """
@@ -88,12 +122,13 @@ PARAMETERS = {
     "old": (-7,),
     "tree_sum": (7,),
     "tree_none": (65535,),
+    "merged": (500,),
 }
 
 
 def rows(seed: int = 1) -> dict:
     rng = random.Random(seed)
-    small = lambda lo, hi: rng.randint(lo, hi)  # noqa: E731
+    small = lambda lo, hi: rng.randint(lo, hi)
     log = []
     t = -100
     for _ in range(400):
@@ -111,12 +146,21 @@ def rows(seed: int = 1) -> dict:
     uwa, time = [], 1000
     for _ in range(700):
         time += small(1, 3000)
+        if rng.random() < 0.3:
+            time = max(time - time % 10 + 7, time)
+            uwa.append((time, small(-1000, 1000), small(0, 1000)))
+            time += 7
         uwa.append((time, small(-1000, 1000), small(0, 1000)))
     dev = [
         (i, small(-(10**9), 10**9), None if i % 7 == 3 else small(0, 254))
         for i in range(0, 90, 2)
     ]
-    return {"log": log, "uwa": uwa, "dev": dev, "empty": []}
+    twin = [
+        (time + small(0, 1), small(-1000, 1000), small(1, 9) if x % 3 else None)
+        for x, (time, *_) in enumerate(uwa)
+    ]
+    twin = list({row[0]: row for row in twin}.values())
+    return {"twin": twin, "log": log, "uwa": uwa, "dev": dev, "empty": []}
 
 
 def case(**changes) -> sp.Case:
@@ -125,7 +169,8 @@ def case(**changes) -> sp.Case:
         "rows": rows(),
         "queries": QUERIES,
         "parameters": PARAMETERS,
-        "geometry": NOR,
+        "geometry": Geometry(block_count=128, block_pages=16, page_bytes=256),
+        "limits": Limits(groups=300, sorted=400),
     }
     return sp.Case(**{**fields, **changes})
 
@@ -179,7 +224,7 @@ def test_a_pause_changes_no_row(tmp_path):
 def test_compiled_queries_have_no_warning(tmp_path, compiler):
     if not sp.has(compiler):
         pytest.skip(f"{compiler} is not installed")
-    sp.compiled(case(), tmp_path)
+    sp.compiled(case(limits=Limits(groups=16, sorted=16)), tmp_path)
     command = sp.COMPILERS[compiler]
     sp.run(
         *command, *sp.FLAGS, f"-I{sp.ROOT}/include", "-c", tmp_path / "app.c",

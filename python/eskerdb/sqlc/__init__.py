@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from eskerdb.sql import bind, parse, planner, tables
 from eskerdb.sql import syntax as s
+from eskerdb.sql.access import Limits
 from eskerdb.sql.plan import Query
 from eskerdb.sql.source import Source
 from eskerdb.sqlc.unit import Statement, unit
@@ -27,6 +28,7 @@ def compile_text(
     queries: str,
     name: str,
     step_pages: int = 0,
+    limits: Limits | None = None,
     schema_file: str = "schema.sql",
     queries_file: str = "queries.sql",
 ) -> tuple[tuple[str, str], list[Query]]:
@@ -42,7 +44,7 @@ def compile_text(
     for node in parse.parse(source):
         if not isinstance(node, s.Query):
             raise source.refuse(node.span, "only SELECT is compiled to C")
-        query = planner.plan(source, bind.bind(source, node, infos))
+        query = planner.plan(source, bind.bind(source, node, infos), limits)
         if not query.name:
             raise source.refuse(
                 node.span, "give the query a name: `-- name: x` before it"

@@ -30,10 +30,11 @@ from eskerdb.sqlc.cexpr import (
     negated,
     relation,
 )
-from eskerdb.sqlc.ctype import BYTES as WIDTHS
 from eskerdb.sqlc.code import Body, Item, Label, Load, Row, Text
+from eskerdb.sqlc.ctype import BYTES as WIDTHS
 from eskerdb.sqlc.groups import Cells
 from eskerdb.sqlc.names import LOCALS, Names
+from eskerdb.sqlc.records import Store
 from eskerdb.sqlc.scans import Source
 from eskerdb.sqlc.values import Refused, Value, Values, alike, cast
 
@@ -105,8 +106,9 @@ class CEmitter(Emitter):
         self.is_single = _sources(query.plan) == 1
         self.values = Values(self)
         self.cells: dict[int, Cells] = {}
-        self.order_records: dict[int, object] = {}
-        self.grouped: dict[int, Records] = {}
+        self._stores: list[Store] = []
+        self._refuses: dict[int, bool] = {}
+        self._grouped: dict[int, Store] = {}
         self._results: dict[int, tuple[Cells, int]] = {}
         self._variables: list[tuple[Value, C | None]] = []
         self._outer: dict[int, C] = {}
@@ -170,9 +172,7 @@ class CEmitter(Emitter):
         return C(local)
 
     def fail(self, status: str) -> None:
-        self.line(
-            f"return esk_query_stop(&q->at, ESK_QUERY_FAILED, {status});"
-        )
+        self.line(f"return esk_query_stop(&q->at, ESK_QUERY_FAILED, {status});")
 
     def member(
         self, ctype: str, name: str, bytes: int = 0, array: str = ""
@@ -284,7 +284,9 @@ class CEmitter(Emitter):
             raise Refused("text is not kept by compiled C")
         kept = ctype.stored(type)
         c = self.member(kept, name)
-        has = self.member("bool", f"has_{c.text[3:]}") if type.nullable else None
+        has = (
+            self.member("bool", f"has_{c.text[3:]}") if type.nullable else None
+        )
         self._variables.append((Value(c, FALSE, kept, type.lo, type.hi), has))
         return e.Variable(type, index=len(self._variables) - 1, name=name)
 
@@ -399,9 +401,7 @@ class CEmitter(Emitter):
         self._open(source, False)
 
     @contextmanager
-    def advance(
-        self, scan: p.Scan, key: e.Expr, outer: bool
-    ) -> Iterator[None]:
+    def advance(self, scan: p.Scan, key: e.Expr, outer: bool) -> Iterator[None]:
         source = self.sources[scan.number]
         label = f"advance_{source.name}"
         self._items.append(Label(label))
@@ -409,7 +409,9 @@ class CEmitter(Emitter):
         wanted = value.c
         if value.c.binds:
             wanted = self.local(
-                value.ctype, "wanted", str(value.c) if value.null == FALSE else "0"
+                value.ctype,
+                "wanted",
+                str(value.c) if value.null == FALSE else "0",
             )
             if value.null != FALSE:
                 with self.under(negated(value.null)):
@@ -448,9 +450,7 @@ class CEmitter(Emitter):
         return relation(*alike(source.key_value(), value, op))
 
     @contextmanager
-    def _found(
-        self, source: Source, found: C, outer: bool
-    ) -> Iterator[None]:
+    def _found(self, source: Source, found: C, outer: bool) -> Iterator[None]:
         if not outer:
             with self.under(found):
                 yield
@@ -461,9 +461,7 @@ class CEmitter(Emitter):
         yield
 
     @contextmanager
-    def lookup(
-        self, scan: p.Scan, key: e.Expr, outer: bool
-    ) -> Iterator[None]:
+    def lookup(self, scan: p.Scan, key: e.Expr, outer: bool) -> Iterator[None]:
         if scan.lo or scan.hi or scan.ranges:
             raise Refused(
                 f"a lookup in '{scan.table.name}' with bounds is not compiled"
@@ -479,9 +477,7 @@ class CEmitter(Emitter):
         with self.under(
             C("status != ESK_OK && status != ESK_NOT_FOUND", RELATION)
         ):
-            self.line(
-                f"return esk_query_stop(&q->at, {{at:{label}}}, status);"
-            )
+            self.line(f"return esk_query_stop(&q->at, {{at:{label}}}, status);")
         found = C("status == ESK_OK", RELATION, "status != ESK_OK")
         with self._found(source, found, outer):
             yield
@@ -514,9 +510,7 @@ class CEmitter(Emitter):
             f"&{source.cursor}, &{c});"
         )
         with self.under(C("status != ESK_OK", RELATION)):
-            self.line(
-                f"return esk_query_stop(&q->at, {{at:{label}}}, status);"
-            )
+            self.line(f"return esk_query_stop(&q->at, {{at:{label}}}, status);")
         return rows
 
     # ----------------------------------------------------------- aggregates
@@ -547,16 +541,35 @@ class CEmitter(Emitter):
         self, accumulators: Accumulators, values: Sequence[e.Expr | None]
     ) -> None:
         self.cells[accumulators.number].add(self, values)
+        if accumulators.number in self._grouped:
+            self._grouped[accumulators.number].save()
 
     # -------------------------------------------------------------- records
 
     def groups(
         self, keys: Sequence[Type], accumulators: Accumulators, bound: int
     ) -> Records:
-        raise Refused("groups in any order are not compiled to C")
+        cells = self.cells[accumulators.number]
+        store = Store(self, "groups", keys, bound, cells)
+        records = self._records(store, keys, "key")
+        self._grouped[accumulators.number] = store
+        return records
+
+    def _records(
+        self, store: Store, types: Sequence[Type], name: str
+    ) -> Records:
+        row = []
+        for index, (type, value) in enumerate(
+            zip(types, store.row, strict=True)
+        ):
+            self._variables.append(value)
+            number = len(self._variables) - 1
+            row.append(e.Variable(type, index=number, name=f"{name}{index}"))
+        self._stores.append(store)
+        return Records(len(self._stores) - 1, tuple(row))
 
     def group(self, groups: Records, keys: Sequence[e.Expr]) -> None:
-        raise NotImplementedError
+        self._stores[groups.number].find(keys)
 
     def order(
         self,
@@ -565,13 +578,37 @@ class CEmitter(Emitter):
         count: int,
         refuses: bool,
     ) -> Records:
-        raise Refused("ORDER BY other than the key is not compiled to C")
+        store = Store(self, "order", columns, count, None, down)
+        self._refuses[len(self._stores)] = refuses
+        return self._records(store, columns, "column")
 
     def push(self, records: Records, values: Sequence[e.Expr]) -> None:
-        raise NotImplementedError
+        store = self._stores[records.number]
+        store.push(values, self._refuses[records.number])
 
-    def each(self, records: Records):  # noqa: ANN201
-        raise NotImplementedError
+    @contextmanager
+    def each(self, records: Records) -> Iterator[None]:
+        store = self._stores[records.number]
+        self.line(f"{store.at} = 0;")
+        if store.cells is None:
+            self.line(f"esk_topk_sort(&{store.records});")
+            head = f"while ({store.at} < {store.records}.count)"
+        else:
+            head = (
+                f"while (esk_groups_next(&{store.records}, &{store.at}) == "
+                "ESK_OK)"
+            )
+        with self._inside(
+            Body(head, loop=True, resume=f"next_of_{store.name}")
+        ):
+            store.load()
+            self.line(f"{store.at}++;")
+            yield
+
+    @contextmanager
+    def _inside_else(self) -> Iterator[None]:
+        with self._inside(Body("else")):
+            yield
 
     # ----------------------------------------------------------------- rows
 

@@ -19,7 +19,15 @@ from eskerdb.sql import expr as e
 from eskerdb.sql import plan as p
 from eskerdb.sql.types import INT_MAX, Type
 from eskerdb.sqlc import ctype
-from eskerdb.sqlc.cexpr import FALSE, RELATION, TRUE, C, any_of, negated, relation
+from eskerdb.sqlc.cexpr import (
+    FALSE,
+    RELATION,
+    TRUE,
+    C,
+    any_of,
+    negated,
+    relation,
+)
 from eskerdb.sqlc.values import Refused, Value, cast
 
 if TYPE_CHECKING:
@@ -51,6 +59,7 @@ class Cells:
         self, emitter: CEmitter, aggregates: Sequence[p.Aggregate]
     ) -> None:
         self.aggregates = aggregates
+        self.count_type = "uint32_t" if emitter.is_single else "int64_t"
         self.cells: list[_Cell] = []
         self.of: list[_Cell] = []
         for aggregate in aggregates:
@@ -98,11 +107,11 @@ class Cells:
                 if not other.type.nullable or other.argument is None:
                     cell.members["count"] = other.count
                     return
-        width = 4 if emitter.is_single else 8
-        kept = "uint32_t" if width == 4 else "int64_t"
         cell.members["count"] = emitter.member(
-            kept, f"count_{cell.name}" if cell.type.nullable and cell.name
-            else "count"
+            self.count_type,
+            f"count_{cell.name}"
+            if cell.type.nullable and cell.name
+            else "count",
         )
 
     def _add(self, emitter: CEmitter, cell: _Cell, function: str) -> None:
@@ -207,7 +216,9 @@ class Cells:
         self, emitter: CEmitter, cell: _Cell, member: C, value: Value
     ) -> None:
         if cell.sum_kind == "struct esk_f64_sum":
-            emitter.line(f"esk_f64_sum_add(&{member}, {cast(value, 'double')});")
+            emitter.line(
+                f"esk_f64_sum_add(&{member}, {cast(value, 'double')});"
+            )
         elif cell.sum_kind == "struct esk_wide_sum":
             emitter.line(
                 f"esk_wide_sum_add(&{member}, {cast(value, 'int64_t')});"
@@ -226,9 +237,8 @@ class Cells:
         aggregate, cell = self.aggregates[index], self.of[index]
         function, type = aggregate.function, aggregate.type
         if function == "count":
-            kept = "uint32_t" if emitter.is_single else "int64_t"
             hi = (1 << 32) - 1 if emitter.is_single else INT_MAX
-            return Value(cell.count, FALSE, kept, 0, hi)
+            return Value(cell.count, FALSE, self.count_type, 0, hi)
         null = FALSE
         if type.nullable:
             null = relation(cell.count, "==", C("0"))

@@ -19,7 +19,7 @@ _KEYWORDS = frozenset(
     "typename using virtual xor NULL".split()
 )
 # Of the functions that are written.
-LOCALS = "q row status at rows ranges none".split()
+LOCALS = ["q", "row", "status", "at", "rows", "ranges", "none"]
 
 
 def clean(name: str) -> str:

@@ -38,7 +38,9 @@ class Source:
             )
         self.emitter, self.scan = emitter, scan
         base = scan.table.name
-        self.name = base if base not in emitter.scans else f"{base}_{scan.number + 1}"
+        self.name = (
+            base if base not in emitter.scans else f"{base}_{scan.number + 1}"
+        )
         emitter.scans.add(self.name)
         self.table = emitter.tables[scan.table.name]
         self.key = scan.table.columns[scan.table.key]
@@ -81,7 +83,9 @@ class Source:
         if kept == "uint64_t":
             kept, text = "int64_t", f"(int64_t){text}"
         lo, hi = ctype.limits(kept)
-        return Value(C(text, UNARY if text[0] == "(" else 0), FALSE, kept, lo, hi)
+        return Value(
+            C(text, UNARY if text[0] == "(" else 0), FALSE, kept, lo, hi
+        )
 
     def next(self) -> str:
         kind = self.scan.table.kind
@@ -94,12 +98,9 @@ class Source:
 
     def keep_key(self) -> None:
         if self.is_series:
-            self.newest = self.emitter.member("esk_key", f"{self.name}_newest")
+            self.newest = self.emitter.member("int64_t", f"{self.name}_newest")
             self.emitter.marks.append(
-                Text(
-                    f"esk_query_newest(q->{self.table}, {self._is_signed}, "
-                    f"&{self.newest});"
-                )
+                Text(f"esk_query_newest(q->{self.table}, &{self.newest});")
             )
         else:
             self.wanted = self.emitter.member(
@@ -115,8 +116,7 @@ class Source:
         if value.hi > most:
             parts.append(_against(value, "<=", most))
         if self.is_series:
-            newest = C(f"(int64_t){self.newest}", UNARY)
-            parts.append(relation(cast(value, "int64_t"), "<=", newest))
+            parts.append(relation(cast(value, "int64_t"), "<=", self.newest))
         return all_of(*parts)
 
     def get(self, value: Value) -> str:
@@ -363,7 +363,9 @@ def _nearest_f32(value: float, up: bool) -> float:
         grows = (rounded > 0) == up
         if rounded == 0:
             return math.copysign(1e-45, 1 if up else -1)
-        (rounded,) = struct.unpack("<f", struct.pack("<i", bits + (1 if grows else -1)))
+        (rounded,) = struct.unpack(
+            "<f", struct.pack("<i", bits + (1 if grows else -1))
+        )
     return rounded
 
 

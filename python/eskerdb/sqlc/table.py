@@ -59,10 +59,13 @@ def declarations(table: TableInfo) -> list[str]:
     return [
         f"/// A row of {table.kind} {table.name}.",
         f"struct {name} {{",
-        *(_member(column, table.key == i) for i, column in enumerate(table.columns)),
+        *(
+            _member(column, table.key == i)
+            for i, column in enumerate(table.columns)
+        ),
         "} __attribute__((__packed__));",
         "",
-        f"/// Its columns, and where they are in a row.",
+        "/// Its columns, and where they are in a row.",
         f"enum {name}_column {{",
         *(f"{prefix}_{c}," for c in columns),
         "};",

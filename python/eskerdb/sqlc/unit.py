@@ -116,12 +116,12 @@ class _Written:
             *_comment(self.statement.text, self.statement.notes),
             *self._row_struct(),
             "",
-            f"/// The query's memory. Its members are EskerDB's.",
+            "/// The query's memory. Its members are EskerDB's.",
             f"struct {self.name} {{",
             *self._members(),
             "};",
             "",
-            f"enum {{",
+            "enum {",
             f"{upper}_RAM = sizeof(struct {self.name}),",
             f"{upper}_ROW_BYTES = sizeof(struct {self.name}_row),",
             "};",
@@ -129,7 +129,7 @@ class _Written:
             *self._open_comment(),
             f"{self._open_head()};",
             "",
-            f"/// Sets `row` to the next row.",
+            "/// Sets `row` to the next row.",
             "/// Returns  ESK_OK; ESK_END; ESK_E_IO"
             + (", ESK_AGAIN" if self.emitter.step_pages else "")
             + ": call again; ESK_E_LIMIT: an overflow;",
@@ -150,9 +150,7 @@ class _Written:
     def _row_struct(self) -> list[str]:
         emitter = self.emitter
         lines, nulls = [], []
-        for name, type in zip(
-            emitter.row_names, self.query.types, strict=True
-        ):
+        for name, type in zip(emitter.row_names, self.query.types, strict=True):
             kept = emitter.averages.get(name) or ctype.result(type)
             lines.append(f"{kept} {name};")
             if type.nullable and name not in emitter.averages:
@@ -211,7 +209,7 @@ class _Written:
 
     def _open(self) -> list[str]:
         emitter = self.emitter
-        body = [f"memset(q, 0, sizeof *q);"]
+        body = ["memset(q, 0, sizeof *q);"]
         tests = []
         for info in self.query.tables:
             c = emitter.tables[info.name]
@@ -352,6 +350,11 @@ def _header(
         "#include <stdbool.h>",
         "#include <stdint.h>",
         "",
+        *(
+            ['#include "esker/compute.h"']
+            if any("compute" in q.emitter.needs for q in written)
+            else []
+        ),
         '#include "esker/generated.h"',
         '#include "esker/series.h"',
         '#include "esker/tree.h"',
@@ -381,6 +384,12 @@ def _source(
         '#include "esker/load.h"',
         "",
     ]
+    if any("wide slots" in q.emitter.needs for q in written):
+        lines += [
+            "_Static_assert(sizeof(esk_slot) == 8,",
+            '"groups and orders need ESK_QUERY_BITS 64");',
+            "",
+        ]
     for info in tables:
         lines += table.definitions(info)
     for query in written:

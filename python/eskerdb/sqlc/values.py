@@ -116,9 +116,7 @@ class Values:
             text = repr(value)
             if "inf" in text or "nan" in text:
                 raise Refused(f"the float {text} has no constant", expr.span)
-            return Value(
-                C(text, UNARY if value < 0 else ATOM), FALSE, "double"
-            )
+            return Value(C(text, UNARY if value < 0 else ATOM), FALSE, "double")
         value = int(value)
         name = ctype.computing((value, value))
         text = ctype.literal(value, name)
@@ -139,12 +137,8 @@ class Values:
         if expr.op in "/%":
             return self._divided(expr, left, right, null)
         if expr.checked:
-            return self._checked(
-                expr, null, _BUILTINS[expr.op], left, right
-            )
-        name = ctype.computing(
-            (left.lo, left.hi), (right.lo, right.hi), span
-        )
+            return self._checked(expr, null, _BUILTINS[expr.op], left, right)
+        name = ctype.computing((left.lo, left.hi), (right.lo, right.hi), span)
         binds = TIMES if expr.op == "*" else PLUS
         a = cast(left, name).within(binds)
         b = cast(right, name).within(TIMES if binds == PLUS else UNARY)
@@ -261,8 +255,9 @@ class Values:
                 out.append(relation(value.c, ">", C(ctype.literal(hi))))
         else:
             # 2^63 is a float; the largest int is none.
-            least, beyond = float(lo) - (lo > INT_MIN), float(hi) + (
-                hi < INT_MAX
+            least, beyond = (
+                float(lo) - (lo > INT_MIN),
+                float(hi) + (hi < INT_MAX),
             )
             above = ">" if lo > INT_MIN else ">="
             out = [

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Records in the query's memory: an order, or groups (esker/compute.h).
+
+A record is slots: of an order its columns, of groups the key and then what
+the aggregates keep. Its current one is in `NAME_values` and `NAME_nulls`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from eskerdb.sql import expr as e
+from eskerdb.sql.types import Type
+from eskerdb.sqlc import ctype
+from eskerdb.sqlc.cexpr import ATOM, FALSE, RELATION, TRUE, UNARY, C, negated
+from eskerdb.sqlc.groups import Cells
+from eskerdb.sqlc.values import Refused, Value, cast
+
+if TYPE_CHECKING:
+    from eskerdb.sqlc.emitter import CEmitter
+
+_SLOTS_MAX = 64
+
+
+class Store:
+    """The records of an order or of groups.
+
+    kept  the types of the columns, or of the keys
+    row   these as values of the current record
+    """
+
+    def __init__(
+        self,
+        emitter: CEmitter,
+        name: str,
+        kept: Sequence[Type],
+        capacity: int,
+        cells: Cells | None = None,
+        down: Sequence[bool] = (),
+    ) -> None:
+        for type in kept:
+            if type.kind == "text":
+                raise Refused(
+                    "an order or a group by text is not compiled to C"
+                )
+        self.emitter, self.kept, self.cells = emitter, kept, cells
+        self.members = _slots_of(cells) if cells else []
+        slots = len(kept) + sum(len(parts) for _, parts in self.members)
+        if slots > _SLOTS_MAX:
+            raise Refused(
+                f"records of {slots} values; {_SLOTS_MAX} are the most"
+            )
+        if any(not type.fits_32_bits for type in kept) or self.members:
+            emitter.needs.add("wide slots")
+        emitter.needs.add("compute")
+        self.records = emitter.member("struct esk_records", name, 16)
+        self.name = self.records.text[3:]
+        self.values = emitter.member(
+            "esk_slot", f"{self.name}_values", 8, f"[{max(slots, 1)}]"
+        )
+        self.nulls = emitter.member(
+            "uint8_t", f"{self.name}_nulls", 1, f"[{max(slots, 1)}]"
+        )
+        memory = emitter.member(
+            "esk_slot",
+            f"{self.name}_memory",
+            8,
+            f"[({capacity} * ESK_RECORD_BYTES({slots}) + sizeof(esk_slot) - 1) "
+            "/ sizeof(esk_slot)]",
+        )
+        self.at = emitter.member("uint16_t", f"{self.name}_at")
+        keys = len(kept) if cells is not None else len(down)
+        mask = sum(1 << i for i, falls in enumerate(down) if falls)
+        if keys > 16:
+            raise Refused("a group or an order by more than 16 values")
+        if capacity > 0xFFFF:
+            raise Refused(f"{capacity} records; 65535 are the most")
+        for line in (
+            f"{self.records}.by.slots = {slots};",
+            f"{self.records}.by.keys = {keys};",
+            f"{self.records}.by.down = {mask};",
+            f"{self.records}.capacity = {capacity};",
+            f"{self.records}.memory = (uint8_t *){memory};",
+            f"esk_records_clear(&{self.records});",
+        ):
+            emitter.line(line)
+        self.row = [self._value(i, type) for i, type in enumerate(kept)]
+
+    def _value(self, index: int, type: Type) -> tuple[Value, C | None]:
+        slot = C(f"{self.values}[{index}]")
+        has = None
+        if type.nullable:
+            null = f"{self.nulls}[{index}]"
+            has = C(f"{null} == 0", RELATION, f"{null} != 0")
+        if type.kind == "f64":
+            return Value(C(f"esk_f64_of_slot({slot})"), FALSE, "double"), has
+        kept = ctype.stored(type)
+        if kept == "bool":
+            c = C(f"{slot} != 0", RELATION, f"{slot} == 0")
+        elif kept == "int64_t":
+            c = slot
+        else:
+            c = C(f"({kept}){slot}", UNARY)
+        return Value(c, FALSE, kept, type.lo, type.hi), has
+
+    def put(self, values: Sequence[e.Expr]) -> None:
+        """Sets the first slots."""
+        emitter = self.emitter
+        for index, (expr, type) in enumerate(
+            zip(values, self.kept, strict=True)
+        ):
+            value = emitter.values.value(expr)
+            if type.nullable:
+                null = value.null
+                text = {TRUE: "1", FALSE: "0"}.get(null, str(null))
+                emitter.line(f"{self.nulls}[{index}] = {text};")
+            slot = f"{self.values}[{index}]"
+            if value.null == TRUE:
+                emitter.line(f"{slot} = 0;")
+                continue
+            with emitter.under(
+                TRUE if value.c.binds == ATOM else negated(value.null)
+            ):
+                emitter.line(f"{slot} = {to_slot(value)};")
+
+    # --------------------------------------------------------------- orders
+
+    def push(self, values: Sequence[e.Expr], refuses: bool) -> None:
+        self.put(values)
+        call = f"esk_topk_push(&{self.records}, {self.values}, {self.nulls})"
+        if not refuses:
+            self.emitter.line(f"(void){call};")
+            return
+        with self.emitter.under(C(f"{call} != ESK_OK", RELATION)):
+            self.emitter.fail("ESK_E_LIMIT")
+
+    # --------------------------------------------------------------- groups
+
+    def find(self, keys: Sequence[e.Expr]) -> None:
+        """Goes to the group of a key: its members are the struct's."""
+        emitter = self.emitter
+        self.put(keys)
+        emitter.line(
+            f"status = esk_groups_find(&{self.records}, {self.values}, "
+            f"{self.nulls}, &{self.at});"
+        )
+        with emitter.under(C("status < 0", RELATION)):
+            emitter.line(
+                "return esk_query_stop(&q->at, ESK_QUERY_FAILED, status);"
+            )
+        if not self.members:
+            return
+        with emitter.under(C("status == ESK_NOT_FOUND", RELATION)):
+            assert self.cells is not None
+            for line in self.cells.clear():
+                emitter.line(line)
+        with emitter._inside_else():
+            self.get(len(self.kept))
+            self._load()
+
+    def get(self, first: int) -> None:
+        """Copies the slots from `first` on out of the record."""
+        self.emitter.line(
+            f"esk_records_get(&{self.records}, {self.at}, {first}, "
+            f"{self.values}, {self.nulls});"
+        )
+
+    def load(self) -> None:
+        self.get(0)
+        self._load()
+
+    def _load(self) -> None:
+        index = len(self.kept)
+        for member, parts in self.members:
+            for part, kind in parts:
+                slot = f"{self.values}[{index}]"
+                text = (
+                    f"esk_f64_of_slot({slot})"
+                    if kind == "double"
+                    else slot
+                    if kind == "int64_t"
+                    else f"{slot} != 0"
+                    if kind == "bool"
+                    else f"({kind}){slot}"
+                )
+                self.emitter.line(f"{member}{part} = {text};")
+                index += 1
+
+    def save(self) -> None:
+        """Writes the members back to the group."""
+        emitter = self.emitter
+        if not self.members:
+            return
+        first = index = len(self.kept)
+        for member, parts in self.members:
+            for part, kind in parts:
+                c = f"{member}{part}"
+                text = (
+                    f"esk_f64_slot({c})"
+                    if kind == "double"
+                    else f"(esk_slot){c}"
+                )
+                emitter.line(f"{self.values}[{index}] = {text};")
+                emitter.line(f"{self.nulls}[{index}] = 0;")
+                index += 1
+        emitter.line(
+            f"esk_records_set(&{self.records}, {self.at}, {first}, "
+            f"{self.values}, {self.nulls});"
+        )
+
+
+def to_slot(value: Value) -> str:
+    if value.is_float:
+        return f"esk_f64_slot({value.c})"
+    return (
+        str(cast(value, "esk_slot"))
+        if value.ctype != "int64_t"
+        else str(C(f"(esk_slot){value.c.within(ATOM)}", UNARY))
+    )
+
+
+def _slots_of(cells: Cells) -> list[tuple[C, list[tuple[str, str]]]]:
+    """Returns each member of the aggregates, and its parts: (name, type)."""
+    result, seen = [], set()
+    for cell in cells.cells:
+        for function, member in cell.members.items():
+            if member in seen:
+                continue
+            seen.add(member)
+            if function == "count":
+                parts = [("", cells.count_type)]
+            elif function != "sum":
+                parts = [("", ctype.stored(cell.type))]
+            elif cell.sum_kind == "struct esk_wide_sum":
+                parts = [(".low", "uint64_t"), (".high", "int64_t")]
+            elif cell.sum_kind == "struct esk_f64_sum":
+                parts = [(".sum", "double"), (".lost", "double")]
+            else:
+                parts = [("", cell.sum_kind)]
+            result.append((member, parts))
+    return result
