@@ -19,7 +19,12 @@ from eskerdb.sqlc import unit
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
-AVR = ["-mmcu=atmega2560", "-Os", "-Wsign-conversion", "-DESK_SERIES_RANGES_MAX=8"]
+AVR = [
+    "-mmcu=atmega2560",
+    "-Os",
+    "-Wsign-conversion",
+    "-DESK_SERIES_RANGES_MAX=8",
+]
 COMPILERS = {
     "gcc": ["gcc", "-O2"],
     "clang-19": ["clang-19", "-O2"],
@@ -218,9 +223,9 @@ def _function(case: Case, query: Query, header: str) -> str:
     struct = re.search(rf"struct {name}_row \{{(.*?)\}};", header, re.DOTALL)
     members = re.findall(r"([\w ]+?) (\w+)(\[\d+\])?;", struct.group(1))
     names = [m for _, m, _ in members]
-    nulls = {m for m in names if m.removesuffix("_null") in names} - set(
+    nulls = {m for m in names if m.removesuffix("_null") in names} - {
         m for m in names if not m.endswith("_null")
-    )
+    }
     prints = []
     for kind, member, _ in members:
         if member in nulls and kind.strip() == "bool":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
 """The command `esker`, one file a command: demo, create, import, query, info,
-verify, salvage, inspect, plan, header; drop and delete share one, and so do
+verify, salvage, inspect, plan, header, sqlc; drop and delete share one, and so do
 get, set and list.
 
 Exit status: 0 done, 1 something was refused or failed (stderr says what, and
@@ -39,6 +39,7 @@ _COMMANDS = {  # in the order of the help: the module, and its function
     "inspect": ("inspect", "inspect"),
     "plan": ("plan", "plan"),
     "header": ("header", "header"),
+    "sqlc": ("sqlc", "sqlc"),
 }
 
 

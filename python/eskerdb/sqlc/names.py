@@ -7,19 +7,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern "
-    "float for goto if inline int long register restrict return short signed "
-    "sizeof static struct switch typedef union unsigned void volatile while "
-    "bool true false asm typeof alignas alignof constexpr nullptr "
-    "static_assert thread_local "
-    # of C++, for a header that it includes
-    "and catch class delete explicit export friend mutable namespace new not "
-    "operator or private protected public template this throw try typeid "
-    "typename using virtual xor NULL".split()
-)
+# Of C, and of C++, which may include the header.
+_WORDS = """auto break case char const continue default do double else enum
+    extern float for goto if inline int long register restrict return short
+    signed sizeof static struct switch typedef union unsigned void volatile
+    while bool true false asm typeof alignas alignof constexpr nullptr
+    static_assert thread_local and catch class delete explicit export friend
+    mutable namespace new not operator or private protected public template
+    this throw try typeid typename using virtual xor NULL"""
+_KEYWORDS = frozenset(_WORDS.split())
 # Of the functions that are written.
-LOCALS = ["q", "row", "status", "at", "rows", "ranges", "none"]
+LOCALS = ("q", "row", "status", "at", "rows", "ranges", "none")
 
 
 def clean(name: str) -> str:

@@ -295,8 +295,10 @@ class Source:
             self._least,
             self._limits[1],
             [
-                f"rows.key_{end} = esk_query_key({key}, (esk_key){{}}, "
-                f"{self.key.bytes});"
+                (
+                    f"rows.key_{end} = esk_query_key({key}, (esk_key){{}}, "
+                    f"{self.key.bytes});"
+                )
             ],
         )
 

@@ -78,9 +78,11 @@ def declarations(table: TableInfo) -> list[str]:
         f"/// Opens {table.name}.",
         "/// Returns  ESK_E_SCHEMA: the stored table has other columns; as",
         f"///          esk_table_fingerprint and esk_{table.kind}_open.",
-        f"int {name}_open(struct esk_{table.kind} **table, "
-        "struct esk_volume *volume, "
-        f"const struct esk_{table.kind}_config *config);",
+        (
+            f"int {name}_open(struct esk_{table.kind} **table, "
+            "struct esk_volume *volume, "
+            f"const struct esk_{table.kind}_config *config);"
+        ),
         "",
     ]
 
@@ -100,9 +102,11 @@ def _member(column: TableColumn, is_key: bool) -> str:
 def definitions(table: TableInfo) -> list[str]:
     name = clean(table.name)
     return [
-        f"int {name}_open(struct esk_{table.kind} **table, "
-        "struct esk_volume *volume, "
-        f"const struct esk_{table.kind}_config *config) {{",
+        (
+            f"int {name}_open(struct esk_{table.kind} **table, "
+            "struct esk_volume *volume, "
+            f"const struct esk_{table.kind}_config *config) {{"
+        ),
         "struct esk_table_info info;",
         "uint32_t fingerprint;",
         f'ESK_TRY(esk_volume_find(volume, "{table.name}", &info));',

@@ -133,8 +133,10 @@ class _Written:
             "/// Returns  ESK_OK; ESK_END; ESK_E_IO"
             + (", ESK_AGAIN" if self.emitter.step_pages else "")
             + ": call again; ESK_E_LIMIT: an overflow;",
-            "///          as the tables' calls. After another failure"
-            " ESK_E_INVALID.",
+            (
+                "///          as the tables' calls. After another failure"
+                " ESK_E_INVALID."
+            ),
             f"{self._next_head()};",
             "",
         ]
@@ -143,8 +145,10 @@ class _Written:
         return [
             "/// Starts the query. It sees the rows that a series has now.",
             "/// q        out: there is nothing to close.",
-            "/// Returns  ESK_OK; ESK_E_SCHEMA: a table has other rows;"
-            " ESK_E_IO.",
+            (
+                "/// Returns  ESK_OK; ESK_E_SCHEMA: a table has other rows;"
+                " ESK_E_IO."
+            ),
         ]
 
     def _row_struct(self) -> list[str]:
@@ -296,9 +300,11 @@ class _Written:
         for fill in self.emitter.fills.values():
             if fill.uses > 1 and len(fill.lines) > 1:
                 lines += [
-                    f"static void {self._fill_name(fill)}("
-                    f"const struct {self.name} *q, "
-                    f"struct {self.name}_row *row) {{",
+                    (
+                        f"static void {self._fill_name(fill)}("
+                        f"const struct {self.name} *q, "
+                        f"struct {self.name}_row *row) {{"
+                    ),
                     *fill.lines,
                     "}",
                     "",

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""`esker sqlc SCHEMA QUERIES -o NAME`: queries as functions in C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eskerdb.cli.output import complain
+from eskerdb.sql.access import Limits
+from eskerdb.sql.source import Refusal
+from eskerdb.sqlc import compile_text
+
+_LIMITS = Limits()
+
+
+def sqlc(
+    schema: Annotated[
+        Path, typer.Argument(metavar="SCHEMA", help="CREATE statements.")
+    ],
+    queries: Annotated[
+        Path,
+        typer.Argument(
+            metavar="QUERIES", help="SELECTs, each after `-- name: NAME`."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Write OUT.h and OUT.c.")
+    ],
+    step_pages: Annotated[
+        int,
+        typer.Option(
+            help="Return ESK_AGAIN after so many pages; 0: never.", min=0
+        ),
+    ] = 0,
+    groups: Annotated[
+        int, typer.Option(help="Most groups of GROUP BY.", min=1)
+    ] = _LIMITS.groups,
+    sorted: Annotated[
+        int, typer.Option(help="Most rows of ORDER BY.", min=1)
+    ] = _LIMITS.sorted,
+    ranges: Annotated[
+        int, typer.Option(help="ESK_SERIES_RANGES_MAX of the device.", min=1)
+    ] = _LIMITS.ranges,
+) -> None:
+    """Compile queries to C: a struct, an open and a next for each.
+
+    The C has no interpreter and takes no memory but that struct; it calls
+    EskerDB's public functions. An error says file, line and column.
+    """
+    out = out.with_suffix("") if out.suffix in (".c", ".h") else out
+    try:
+        (header, source), _ = compile_text(
+            schema.read_text("utf-8"),
+            queries.read_text("utf-8"),
+            out.name,
+            step_pages,
+            Limits(ranges, groups, sorted),
+            str(schema),
+            str(queries),
+        )
+        Path(f"{out}.h").write_text(header, "utf-8")
+        Path(f"{out}.c").write_text(source, "utf-8")
+    except Refusal as refusal:
+        typer.echo(str(refusal), err=True)
+        raise typer.Exit(1) from None
+    except UnicodeDecodeError as failure:
+        complain(f"{failure}; save the file as UTF-8")
+        raise typer.Exit(1) from None
+    except OSError as failure:
+        complain(f"{failure.filename}: {failure.strerror}; name another file")
+        raise typer.Exit(1) from None
