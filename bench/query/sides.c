@@ -34,7 +34,8 @@ enum {
 
 struct answer {
     uint32_t rows;
-    uint64_t sum;
+    uint64_t row; ///< of the row that is being added
+    uint64_t sum; ///< of all rows, in any order
 };
 
 static const char *const names[TABLES] = {"uwa", "sea", "ethylene", "watch"};
@@ -53,7 +54,13 @@ static void must(int status, const char *what) {
 }
 
 static void put(struct answer *answer, int64_t value) {
-    answer->sum = answer->sum * 31u + (uint64_t)value;
+    answer->row = answer->row * 31u + (uint64_t)value;
+}
+
+static void put_row(struct answer *answer) {
+    answer->sum += answer->row * answer->row;
+    answer->row = 0;
+    answer->rows++;
 }
 
 static void put_mean(struct answer *answer, double mean) {
@@ -91,7 +98,7 @@ static void days_end(const struct days *days, bool second,
         put(answer, days->most);
         put_avg(answer, avg);
     }
-    answer->rows++;
+    put_row(answer);
 }
 
 COUNTED void count_hand_q1(struct answer *answer) {
@@ -157,7 +164,7 @@ COUNTED void count_hand_q3(struct answer *answer) {
     must(esk_series_cursor_open(tables[2], &cursor, &query), "open");
     must(esk_series_cursor_count(tables[2], &cursor, &count), "count");
     put(answer, count);
-    answer->rows++;
+    put_row(answer);
 }
 
 COUNTED void count_hand_q4(struct answer *answer) {
@@ -182,7 +189,7 @@ COUNTED void count_hand_q4(struct answer *answer) {
             put(answer, sea.time);
             put(answer, sea.air);
             put(answer, uwa.temp);
-            answer->rows++;
+            put_row(answer);
         }
     }
 }
@@ -200,7 +207,7 @@ COUNTED void count_hand_q5(struct answer *answer) {
             if (count > 0) {
                 put(answer, bucket);
                 put(answer, count);
-                answer->rows++;
+                put_row(answer);
             }
             bucket = row.time / 706000u;
             end = bucket * 706000u + 705999u;
@@ -211,7 +218,7 @@ COUNTED void count_hand_q5(struct answer *answer) {
     if (count > 0) {
         put(answer, bucket);
         put(answer, count);
-        answer->rows++;
+        put_row(answer);
     }
 }
 
@@ -231,7 +238,7 @@ COUNTED void count_generated_q1(struct answer *answer) {
         put(answer, row.least);
         put(answer, row.most);
         put_avg(answer, row.mean);
-        answer->rows++;
+        put_row(answer);
     }
 }
 
@@ -242,7 +249,7 @@ COUNTED void count_generated_q2(struct answer *answer) {
         put(answer, row.day);
         put_avg(answer, row.mean);
         put(answer, row.most);
-        answer->rows++;
+        put_row(answer);
     }
 }
 
@@ -251,7 +258,7 @@ COUNTED void count_generated_q3(struct answer *answer) {
     must(q3_open(&q3, tables[2]), "open");
     while (q3_next(&q3, &row) == ESK_OK) {
         put(answer, row.rows);
-        answer->rows++;
+        put_row(answer);
     }
 }
 
@@ -262,7 +269,7 @@ COUNTED void count_generated_q4(struct answer *answer) {
         put(answer, row.time);
         put(answer, row.temp_sea);
         put(answer, row.temp_uwa);
-        answer->rows++;
+        put_row(answer);
     }
 }
 
@@ -272,7 +279,7 @@ COUNTED void count_generated_q5(struct answer *answer) {
     while (q5_next(&q5, &row) == ESK_OK) {
         put(answer, row.bucket);
         put(answer, row.rows);
-        answer->rows++;
+        put_row(answer);
     }
 }
 
@@ -291,15 +298,15 @@ static void program_run(const uint8_t *code, uint32_t bytes,
             continue;
         }
         must(status, "step");
-        for (uint8_t i = 0;
-             esk_program_row(&program, i, &value) == ESK_OK; i++) {
+        for (uint8_t i = 0; esk_program_row(&program, i, &value) == ESK_OK;
+             i++) {
             if (value.type == 3) {
                 put_mean(answer, (double)value.value / (double)value.count);
             } else {
                 put(answer, value.value);
             }
         }
-        answer->rows++;
+        put_row(answer);
     }
 }
 
@@ -326,7 +333,7 @@ static void statement_run(sqlite3_stmt *statement, struct answer *answer) {
                 put(answer, sqlite3_column_int64(statement, i));
             }
         }
-        answer->rows++;
+        put_row(answer);
     }
     sqlite3_reset(statement);
 }
@@ -345,10 +352,8 @@ SQLITE(q5, 4)
 /* ------------------------------------------------------------------- all */
 
 #define SIDES(query)                                                           \
-    {                                                                          \
-        count_hand_##query, count_generated_##query, count_machine_##query,    \
-            count_sqlite_##query                                               \
-    }
+    {count_hand_##query, count_generated_##query, count_machine_##query,       \
+     count_sqlite_##query}
 
 static void (*const runs[5][4])(struct answer *answer) = {
     SIDES(q1), SIDES(q2), SIDES(q3), SIDES(q4), SIDES(q5)};

@@ -51,7 +51,7 @@ class Label:
 class Body:
     """`head {` ... `}`; head "" for statements without braces.
 
-    tail   after the brace, on its line
+    tail   after the closing brace, on its line
     end    the label behind it: `goto` leads there
     loop   its end leads to its head
     resume the label of the head, of a loop
@@ -62,6 +62,7 @@ class Body:
     end: str = ""
     loop: bool = False
     resume: str = ""
+    tail: str = ""
 
 
 Item = Text | Load | Row | Label | Body
@@ -129,7 +130,7 @@ class Function:
         elif body.head:
             self.lines.append(f"{body.head} {{")
             self._items(body.items, after)
-            self.lines.append("}")
+            self.lines.append(f"}}{body.tail}")
         else:
             self._items(body.items, after)
         if body.end and f"goto {body.end};" in self.lines:
@@ -172,7 +173,7 @@ def _text(after: Sequence[Sequence[Item]]) -> str:
             elif isinstance(item, Load):
                 parts.append(item.value)
             elif isinstance(item, Body):
-                parts.append(item.head)
+                parts.append(f"{item.head} {item.tail}")
     return " ".join(parts)
 
 

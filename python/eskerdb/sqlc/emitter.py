@@ -418,16 +418,16 @@ class CEmitter(Emitter):
                     self.line(f"{wanted} = {value.c};")
         value = replace(value, c=wanted)
         below = self._key_is(source, "<", value)
-        before = any_of(
-            relation(source.state, "==", C("ESK_SIDE_OPENED")), below
+        is_row = relation(source.state, "==", C("ESK_SIDE_ROW"))
+        opened = relation(source.state, "==", C("ESK_SIDE_OPENED"))
+        behind = all_of(
+            negated(value.null), any_of(opened, all_of(is_row, below))
         )
-        head = all_of(
-            negated(value.null),
-            relation(source.state, "!=", C("ESK_SIDE_ENDED")),
-            before,
-        )
-        with self._inside(Body(f"while ({head})")):
-            self.line(f"status = {source.next()};")
+        with self.under(behind):
+            with self._inside(Body("do", tail=f" while ({below});")):
+                self.line(f"status = {source.next()};")
+                with self.under(C("status != ESK_OK", RELATION)):
+                    self.line("break;")
             with self.under(
                 C("status != ESK_OK && status != ESK_END", RELATION)
             ):
@@ -438,6 +438,12 @@ class CEmitter(Emitter):
                 f"{source.state} = status == ESK_OK ? ESK_SIDE_ROW "
                 ": ESK_SIDE_ENDED;"
             )
+        ended = relation(source.state, "==", C("ESK_SIDE_ENDED"))
+        if not outer and any(scope.body.loop for scope in self._scopes):
+            # No later row of the loop has a partner.
+            with self.under(ended):
+                self.line("status = ESK_END;")
+                self.line("break;")
         found = all_of(
             negated(value.null),
             relation(source.state, "==", C("ESK_SIDE_ROW")),
