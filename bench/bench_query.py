@@ -30,7 +30,13 @@ OUT = ROOT / "build/bench/query"
 DATA = Path(os.environ.get("ESK_DATA", ROOT.parent / "shared/data")) / "sensors"
 SETS = ("uwa", "sea", "ethylene", "watch")
 SIDES = ("hand", "generated", "machine", "sqlite")
-QUERIES = {"q1": "uwa", "q2": "uwa", "q3": "ethylene", "q4": "sea", "q5": "watch"}
+QUERIES = {
+    "q1": "uwa",
+    "q2": "uwa",
+    "q3": "ethylene",
+    "q4": "sea",
+    "q5": "watch",
+}
 CONFIG = "RAM device, 512 B pages, 4 frames, 1 value index, CRC-32C"
 ROUNDS = 7
 
@@ -70,7 +76,9 @@ def written(schema, queries):
         sizes[node.name] = len(code.bytes)
         texts[node.name] = text.slice(node.span)
         body = ", ".join(map(str, code.bytes))
-        lines.append(f"static const uint8_t {node.name}_program[] = {{{body}}};")
+        lines.append(
+            f"static const uint8_t {node.name}_program[] = {{{body}}};"
+        )
     assert [query.name for query in made] == list(texts)
     names = list(texts)
     lines.append(
@@ -109,7 +117,9 @@ def base_made(path, infos):
 
 
 def compiled():
-    libraries = [ROOT / f"build/release/{n}.a" for n in ("libesker_port", "libesker")]
+    libraries = [
+        ROOT / f"build/release/{n}.a" for n in ("libesker_port", "libesker")
+    ]
     command = [
         "gcc", "-std=c11", "-O2", "-g", "-Wall", "-Wextra", "-Wconversion",
         "-Wshadow", "-Werror", "-D_POSIX_C_SOURCE=200809L", f"-I{ROOT}",

@@ -71,6 +71,7 @@ int main(int count, char **argument) {
 def run(*command: object, **options: object) -> subprocess.CompletedProcess:
     done = subprocess.run(
         [str(part) for part in command],
+        check=False,
         capture_output=True,
         text=True,
         **options,

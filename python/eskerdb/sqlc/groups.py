@@ -72,12 +72,12 @@ class Cells:
 
     def _cell(self, emitter: CEmitter, aggregate: p.Aggregate) -> _Cell:
         argument = aggregate.argument
-        if argument is not None and argument.type.kind == "text":
-            if aggregate.function != "count":
-                raise Refused(
-                    f"{aggregate.function}() of text is not compiled to C",
-                    argument.span,
-                )
+        is_text = argument is not None and argument.type.kind == "text"
+        if is_text and aggregate.function != "count":
+            raise Refused(
+                f"{aggregate.function}() of text is not compiled to C",
+                argument.span,
+            )
         if aggregate.function == "count" and (
             argument is not None and not argument.type.nullable
         ):

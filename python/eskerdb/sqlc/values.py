@@ -485,13 +485,13 @@ def alike(left: Value, right: Value, op: str) -> tuple[C, str, C]:
     name = ctype.computing(*spans)
     for one in (left, right):
         other = right if one is left else left
-        if other.lo == other.hi and other.c.binds <= UNARY:
-            # A constant takes the type of what it is compared with.
-            if ctype.holds(_whole(one.ctype), other.lo, other.hi):
-                kept = _whole(one.ctype)
-                literal = ctype.literal(other.lo, _promoted(kept))
-                c = C(literal, UNARY if literal.startswith("-") else ATOM)
-                return (one.c, op, c) if one is left else (c, op, one.c)
+        kept = _whole(one.ctype)
+        is_constant = other.lo == other.hi and other.c.binds <= UNARY
+        if is_constant and ctype.holds(kept, other.lo, other.hi):
+            # It takes the type of what it is compared with.
+            literal = ctype.literal(other.lo, _promoted(kept))
+            c = C(literal, UNARY if literal.startswith("-") else ATOM)
+            return (one.c, op, c) if one is left else (c, op, one.c)
     signed = [_whole(v.ctype).startswith("int") for v in (left, right)]
     if signed[0] == signed[1]:
         return left.c, op, right.c
