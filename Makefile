@@ -223,7 +223,7 @@ mcu-budgets: setup-tools ## makes the budgets of make mcu again
 	@scripts/mcu --renew
 
 .PHONY: bench
-bench: bench-series bench-tree bench-kv bench-kv-host bench-tnc bench-stores bench-packed bench-command ## every benchmark
+bench: bench-series bench-tree bench-kv bench-kv-host bench-tnc bench-stores bench-packed bench-command bench-query ## every benchmark
 
 .PHONY: bench-series
 bench-series: setup-check ## the series table's figures; OUT=file.json
@@ -264,6 +264,11 @@ bench-packed: setup-check ## packed pages' figures; OUT=file.json
 bench-command: setup-check ## the command's import and start; OUT=file.json
 	@scripts/bench command $(if $(OUT),--out $(OUT))
 
+.PHONY: bench-query
+bench-query: setup-check ## queries beside a hand-written loop, SQLite and DuckDB; OUT=file.json
+	@$(MAKE) FLAVOUR=release build/release/libesker_port.a build/release/libesker.a
+	@scripts/bench query $(if $(OUT),--out $(OUT))
+
 .PHONY: results
 results: ## makes docs/results again: bench, size and mcu
 	@mkdir -p build/check
@@ -287,6 +292,8 @@ results: ## makes docs/results again: bench, size and mcu
 	@.venv/bin/python bench/report_packed.py build/check/packed.json
 	@$(MAKE) bench-command OUT=build/check/command.json
 	@.venv/bin/python bench/report_command.py build/check/command.json
+	@$(MAKE) bench-query OUT=build/check/query.json
+	@.venv/bin/python bench/report_query.py build/check/query.json
 
 .PHONY: amalgamation
 amalgamation: setup-build ## build/package/amalgamation/esker.c and esker.h
