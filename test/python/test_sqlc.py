@@ -3,6 +3,8 @@
 """Queries compiled to C: they compile everywhere, and answer as SQLite."""
 
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -230,3 +232,94 @@ def test_compiled_queries_have_no_warning(tmp_path, compiler):
         *command, *sp.FLAGS, f"-I{sp.ROOT}/include", "-c", tmp_path / "app.c",
         "-o", "/dev/null",
     )  # fmt: skip
+
+
+def test_the_example_runs_two_queries_at_a_time(tmp_path):
+    folder = sp.ROOT / "examples/queries"
+    sp.run(
+        sys.executable, "-m", "eskerdb", "sqlc", folder / "schema.sql",
+        folder / "queries.sql", "-o", tmp_path / "app",
+    )  # fmt: skip
+    libraries = sp.library()
+    sp.run(
+        "gcc", *sp.FLAGS, "-g", "-fsanitize=address,undefined",
+        f"-I{sp.ROOT}", f"-I{sp.ROOT}/include", f"-I{tmp_path}",
+        folder / "queries.c", tmp_path / "app.c", *libraries,
+        "-o", tmp_path / "queries",
+    )  # fmt: skip
+    assert sp.run(tmp_path / "queries").stdout.splitlines() == [
+        "day 1: 40 to 160, mean 100",
+        "day 2: 40 to 160, mean 100",
+        "open at 420, 40",
+        "warm at 43200, 160",
+        "open at 90420, 50",
+        "warm at 43260, 160",
+        "warm at 43320, 160",
+    ]
+
+
+def test_another_schema_is_refused_at_open(tmp_path):
+    made = case(queries="-- name: one\nSELECT time FROM uwa;", parameters={})
+    sp.image(made, tmp_path / "image")
+    changed = case(
+        schema=SCHEMA.replace("temp i32, wind u16", "heat i32, wind u16"),
+        queries=made.queries,
+        parameters={},
+    )
+    binary = sp.program(changed, tmp_path, sp.compiled(changed, tmp_path))
+    done = subprocess.run(
+        [binary, tmp_path / "image"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (1, "FAILED uwa -13\n")
+
+
+def test_an_overflow_ends_a_query(tmp_path):
+    made = case(
+        queries="-- name: far\nSELECT t * c * c * c FROM log;", parameters={}
+    )
+    queries = sp.compiled(made, tmp_path)
+    sp.image(made, tmp_path / "image")
+    binary = sp.program(made, tmp_path, queries)
+    _, status = sp.answers(binary, tmp_path / "image")["far"]
+    assert status == -14
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        (
+            "-- name: a\nSELECT tmp FROM uwa;",
+            "q.sql:2:8: no column 'tmp'; did you mean 'temp'?",
+        ),
+        (
+            "-- name: a\nSELECT round(f, 1) FROM log;",
+            "q.sql:2:8: round() of a float is not compiled to C",
+        ),
+        (
+            "-- name: uwa\nSELECT 1;",
+            "q.sql:2:1: the C name uwa is there twice",
+        ),
+        ("SELECT 1;", "q.sql:1:1: give the query a name"),
+        (
+            "-- name: a\nSELECT count(DISTINCT b) FROM log;",
+            "q.sql:2:8: count(DISTINCT ..) is not supported",
+        ),
+    ],
+)
+def test_a_refusal_says_where(tmp_path, sql, message):
+    (tmp_path / "s.sql").write_text(SCHEMA)
+    (tmp_path / "q.sql").write_text(sql)
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "eskerdb", "sqlc", tmp_path / "s.sql",
+            tmp_path / "q.sql", "-o", tmp_path / "app",
+        ],
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "^" in done.stderr
+    assert not (tmp_path / "app.c").exists()
