@@ -265,7 +265,7 @@ ESK_TEST(program_check_refuses_jumps_and_loops_that_could_not_end) {
         ESK_CONTEXT("case %zu: %s", i, texts[i]);
         ESK_CHECK_INT(checked(texts[i]), ESK_E_CORRUPT);
     }
-    char deep[1024] = ".regs 1\n";
+    char deep[1024] = ".regs 1\n.flags 16\n";
     for (int i = 0; i < 8; i++) {
         strcat(deep, ".table 0\n");
     }
@@ -281,7 +281,9 @@ ESK_TEST(program_check_refuses_jumps_and_loops_that_could_not_end) {
     }
     strcat(deep, "HALT");
     ESK_CHECK_INT(checked(deep), ESK_OK);
-    snprintf(deep + inner, sizeof deep - inner, "FORH h0 0\nHALT");
+    snprintf(deep + inner, sizeof deep - inner,
+             "FORH h0 0\n"
+             "x0: x1: x2: x3: x4: x5: x6: x7: HALT");
     ESK_CHECK_INT(checked(deep), ESK_E_CORRUPT);
     ESK_CHECK_INT(changed("EMIT\nHALT", ESK_PROGRAM_HEAD, 54), ESK_E_CORRUPT);
 }
@@ -322,7 +324,8 @@ ESK_TEST(program_runs_within_its_memory_and_ends_whatever_its_bytes_are) {
         ESK_CONTEXT("mutant %u", i);
         accepted += mutant_run(i) ? 1 : 0;
     }
-    ESK_CHECK(accepted > mutants / 100);
+    ESK_CONTEXT("%u accepted", accepted);
+    ESK_CHECK(accepted > mutants / 50);
 }
 
 ESK_TEST_MAIN()
