@@ -61,6 +61,7 @@ typedef int64_t esk_slot;
 /// began.
 struct esk_source_mark {
     esk_key newest;
+    uint32_t ordinal_end; ///< of the row that would be next
     bool is_set;
     bool is_empty; ///< the table had no row
 };

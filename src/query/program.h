@@ -120,7 +120,8 @@ static inline uint16_t esk_source_key_slots(const struct esk_source *source) {
                : 1u;
 }
 
-/// Loads the column of `place`, an operand byte, at `offset` of the current row.
+/// Loads the column of `place`, an operand byte, at `offset` of the current
+/// row.
 /// Returns  ESK_OK; ESK_NOT_FOUND: it is NULL; ESK_E_LIMIT.
 int esk_program_column(const struct esk_program *program, esk_slot *slot,
                        uint8_t place, uint16_t offset);

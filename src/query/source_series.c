@@ -4,8 +4,8 @@
 /// A series as a source of rows.
 ///
 /// A query notes the newest key when it begins, and that is an upper bound of
-/// each of its reads: rows that are appended while it is paused are in none.
-/// (Where keys repeat, a later row with that same key is.)
+/// each of its reads, and the next row's ordinal is one where keys repeat: rows
+/// that are appended while it is paused are in none.
 #include "base/order.h"
 #include "query/source.h"
 #include "table/series/series.h"
@@ -18,7 +18,9 @@ static void series_mark(const struct esk_source *source,
                         struct esk_source_mark *mark) {
     int status = esk_series_newest_key(series_of(source), &mark->newest);
     mark->is_set = true;
-    mark->is_empty = status != ESK_OK;
+    mark->is_empty = status != ESK_OK ||
+                     esk_series_next_ordinal(series_of(source),
+                                             &mark->ordinal_end) != ESK_OK;
 }
 
 /// Whether `key` is above the newest one of the query.
@@ -41,6 +43,8 @@ static int series_open(const struct esk_source *source,
     query.step_pages = 1;
     query.has_key_max = true;
     query.key_max = mark->newest;
+    query.has_ordinal_end = true;
+    query.ordinal_end = mark->ordinal_end;
     if (mark->is_empty) {
         return ESK_END;
     }

@@ -28,7 +28,8 @@ static int8_t key_set(const struct esk_source *source, const esk_slot *slot,
 static int tree_open(const struct esk_source *source,
                      const struct esk_source_mark *mark, void *cursor,
                      const struct esk_source_bounds *bounds) {
-    struct esk_tree_query query = {.backward = bounds->backward};
+    struct esk_tree_query query = {.backward = bounds->backward,
+                                   .step_leaves = 1};
     uint8_t *key = (uint8_t *)cursor + sizeof(struct esk_tree_cursor);
     (void)mark;
     if (bounds->min != NULL) {

@@ -135,7 +135,16 @@ ESK_TEST(program_check_refuses_what_a_source_cannot_do) {
     }
 }
 
-ESK_TEST(program_check_refuses_operands_that_there_are_none_of) {
+/// Checks that each of `count` programs is refused as corrupt.
+static void all_refused(const char *const *texts, size_t count) {
+    query_start(0);
+    for (size_t i = 0; i < count; i++) {
+        ESK_CONTEXT("case %zu: %s", i, texts[i]);
+        ESK_CHECK_INT(checked(texts[i]), ESK_E_CORRUPT);
+    }
+}
+
+ESK_TEST(program_check_refuses_registers_and_tables_that_there_are_none_of) {
     static const char *const texts[] = {
         ".regs 1\nNULL r1\nHALT",
         ".regs 1\nMOV r0 r1\nHALT",
@@ -162,7 +171,18 @@ ESK_TEST(program_check_refuses_operands_that_there_are_none_of) {
         ".table 0\n.regs 2\nFOR c0 0 r2 r0 x\nb: NEXT c0 b\nx: HALT",
         ".table 4\n.regs 1\nGET c0 r0 x\nx: HALT",
         ".table 4\n.regs 1\nFOR c0 1 r0 r0 x\nb: NEXT c0 b\nx: HALT",
-        /* ranges */
+        /* merging and counting a table that was not opened for it */
+        ".table 0\n.regs 2\nCOUNT r0 c0\nHALT",
+        ".table 0\n.regs 2\nCOUNT r0 c1\nHALT",
+        ".table 0\n.regs 2\nADVANCE c0 r0 x\nx: HALT",
+        ".table 0\n.regs 2\nFOR c0 0 r0 r0 x\nb: COUNT r0 c0\nNEXT c0 b\n"
+        "x: HALT",
+    };
+    all_refused(texts, sizeof texts / sizeof texts[0]);
+}
+
+ESK_TEST(program_check_refuses_ranges_helpers_and_text_that_do_not_fit) {
+    static const char *const texts[] = {
         ".table 0\n.regs 2\nFOR c0 16 r0 r0 x 1 0x31 r0 r0\nb: NEXT c0 b\n"
         "x: HALT",
         ".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x31 r2 r0\n"
@@ -204,18 +224,8 @@ ESK_TEST(program_check_refuses_operands_that_there_are_none_of) {
         ".table 0\n.out rowtext c0 21 4\nHALT",
         ".table 0\n.out rowtext c1 0 4\nHALT",
         ".regs 2\n.out text r1 9\nHALT",
-        /* merging and counting a table that was not opened for it */
-        ".table 0\n.regs 2\nCOUNT r0 c0\nHALT",
-        ".table 0\n.regs 2\nCOUNT r0 c1\nHALT",
-        ".table 0\n.regs 2\nADVANCE c0 r0 x\nx: HALT",
-        ".table 0\n.regs 2\nFOR c0 0 r0 r0 x\nb: COUNT r0 c0\nNEXT c0 b\n"
-        "x: HALT",
     };
-    query_start(0);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        ESK_CONTEXT("case %zu: %s", i, texts[i]);
-        ESK_CHECK_INT(checked(texts[i]), ESK_E_CORRUPT);
-    }
+    all_refused(texts, sizeof texts / sizeof texts[0]);
     /* Entries of outputs that end early, or of no type. */
     ESK_CHECK_INT(changed(".table 0\n.regs 2\n.out rowtext c0 0 4\nHALT",
                           ESK_PROGRAM_OUTPUTS, 2),

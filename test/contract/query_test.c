@@ -95,8 +95,8 @@ static const char looked_up[] = ".table 0\n.table 1\n.regs 8\n"
                                 "EMIT\n"
                                 "NEXT c0 b\n"
                                 "x: HALT";
-/// Q5: SELECT wide / 1 as an integer, count(*) FROM log WHERE temp > 60 GROUP BY
-/// it, groups in any order, here sorted after
+/// Q5: SELECT wide / 1 as an integer, count(*) FROM log WHERE temp > 60
+/// GROUP BY it, groups in any order, here sorted after
 static const char grouped[] = ".table 0\n.regs 12\n.ranges 1\n"
                               ".helper 3 6 1 1 0 20\n.helper 2 2 2 7 2 20\n"
                               ".out int r7\n.out int r8\n"

@@ -18,8 +18,8 @@
 ///     t: .text abc
 ///
 /// A number, a register, a table or a helper is written as one byte; labels as
-/// a distance, or in NEXT, NEXTH and TEXT as an offset. Flags of the header that
-/// the opcodes need are set.
+/// a distance, or in NEXT, NEXTH and TEXT as an offset. Flags of the header
+/// that the opcodes need are set.
 #ifndef ESK_TEST_ASSEMBLER_H
 #define ESK_TEST_ASSEMBLER_H
 

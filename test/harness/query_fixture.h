@@ -7,8 +7,8 @@
 ///     ESK_CHECK_TEXT(query_rows(".table 0\n...", 0), "1,2;3,-;");
 ///
 /// Sources: 0 `log`, a series; 1 `rain`, a series with every third of its keys
-/// moved by 5; 2 `map`, a tree; 3 `set`, a kv table; 4 `names`, a tree with keys
-/// of text.
+/// moved by 5; 2 `map`, a tree; 3 `set`, a kv table; 4 `names`, a tree with
+/// keys of text.
 #ifndef ESK_TEST_QUERY_FIXTURE_H
 #define ESK_TEST_QUERY_FIXTURE_H
 
