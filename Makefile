@@ -105,6 +105,10 @@ CC_shape_kv := gcc
 CFLAGS_shape_kv := -O2 -g -DESK_ASSERTS=1 \
     '-DESK_SHAPE="test/shape/kv_shape.h"'
 
+CC_shape_kv_index := gcc
+CFLAGS_shape_kv_index := -O2 -g -DESK_ASSERTS=1 \
+    '-DESK_SHAPE="test/shape/kv_index_shape.h"'
+
 CC_shape_bare := gcc
 CFLAGS_shape_bare := -O2 -g -DESK_ASSERTS=1 \
     '-DESK_SHAPE="test/shape/bare_shape.h"'

@@ -82,8 +82,8 @@
 #else
 #define ESK_SHAPE_RUNS false
 #endif
-#if defined(ESK_SHAPE_KV)
-#define ESK_SHAPE_ONLY_RUNS (esk_shape_kv.keys == 0)
+#ifdef ESK_SHAPE_KV
+#define ESK_SHAPE_ONLY_RUNS true
 #else
 #define ESK_SHAPE_ONLY_RUNS false
 #endif

@@ -116,6 +116,7 @@ PRINT_KV = r"""
 #define SHOW(field) printf(#field "\t%llu\n", (unsigned long long)(field))
 int main(void) {
     SHOW(esk_shape_table.kind);
+    SHOW(esk_shape_table.blocks[0]);
     SHOW(esk_shape_table.blocks[1]);
     SHOW(esk_shape_kv.keys);
     SHOW(esk_shape_kv.leaves);
@@ -413,29 +414,54 @@ def test_header_gives_the_tree_that_the_core_is_tested_with(esker, tmp_path):
 
 
 def kv_image(path, index_keys=0):
-    """Saves an image with the kv table that the core is tested with."""
+    """Saves an image with a kv table that the core is tested with."""
     geometry = Geometry(
-        block_count=12,
+        block_count=48 if index_keys else 12,
         block_pages=8,
         page_bytes=256,
         program_bytes=1,
         programs_per_page_max=0,
     )
-    if index_keys:
-        geometry = NOR
+    blocks = 6 if index_keys else 4
     with Simulator(geometry=geometry, seed=1) as chip:
         with Volume.format(chip, uuid=UUID, tables_max=2) as volume:
-            volume.create_kv("set", blocks=4, index_keys=index_keys)
+            volume.create_kv("set", blocks=blocks, index_keys=index_keys)
         chip.save(path)
     return path
 
 
+@pytest.mark.parametrize(
+    ("keys", "shape"), [(0, "kv_shape.h"), (500, "kv_index_shape.h")]
+)
 def test_header_gives_the_kv_table_that_the_core_is_tested_with(
-    esker, tmp_path
+    esker, tmp_path, keys, shape
 ):
-    done = esker("header", kv_image(tmp_path / "set.img"), "set")
+    done = esker("header", kv_image(tmp_path / "set.img", keys), "set")
     assert done.status == 0, done
-    assert done.out == (ROOT / "test" / "shape" / "kv_shape.h").read_text()
+    assert done.out == (ROOT / "test" / "shape" / shape).read_text()
+
+
+def test_header_of_a_kv_table_knows_bad_blocks_beside_it(esker, tmp_path):
+    image = tmp_path / "set.img"
+    geometry = Geometry(block_count=48, block_pages=16, page_bytes=512)
+    made = 0
+    refused = 0
+    for seed in range(1, 9):
+        with Simulator(geometry=geometry, seed=seed, bad_blocks=6) as chip:
+            with Volume.format(chip, uuid=UUID) as volume:
+                volume.create_kv("set", blocks=8, index_keys=500)
+            chip.save(image)
+        done = esker("header", image, "set", "--bad-blocks")
+        if done.status != 0:
+            assert "set.img" in done.err  # a meta half is not in its place
+            refused += 1
+            continue
+        found = constants(tmp_path, done.out, PRINT_KV)
+        assert found["esk_shape_kv.keys"] == "500"
+        assert int(found["esk_shape_table.blocks[0]"]) == 8
+        made += 1
+    assert made > 0
+    assert refused > 0
 
 
 def test_header_of_a_kv_table_has_its_index(esker, tmp_path):
