@@ -152,12 +152,14 @@ void esk_source_kv(struct esk_source *source, struct esk_kv *kv,
 /// that is not named.
 struct esk_query_part;
 struct esk_query_parts {
+    const struct esk_query_part *ranges;  ///< ranges of FOR, COUNT
     const struct esk_query_part *joins;   ///< ADVANCE, GET
     const struct esk_query_part *helpers; ///< top-k, sort and groups
     const struct esk_query_part *text;
     const struct esk_query_part *floats;
 };
 
+extern const struct esk_query_part esk_query_part_ranges;
 extern const struct esk_query_part esk_query_part_joins;
 extern const struct esk_query_part esk_query_part_helpers;
 extern const struct esk_query_part esk_query_part_text;
@@ -237,16 +239,14 @@ int esk_program_set(struct esk_program *program, uint8_t parameter,
 ///          the records of a helper is not divided.
 int esk_program_step(struct esk_program *program, uint16_t budget);
 
-/// One value of a row.
+/// One value of a row. Its pointers are valid until the next step.
 struct esk_output {
     uint8_t type; ///< enum esk_output_type of src/query/program_format.h
     bool is_null;
-    uint16_t bytes;      ///< ROW, ROW_TEXT, TEXT: length
-    const uint8_t *data; ///< ROW, ROW_TEXT: the bytes, valid until next step
-    esk_slot value;      ///< INT, FLOAT; AVG: low slot of the sum; TEXT: a slot
-                         ///< of it, see esk_program_text
-    esk_slot carry;      ///< AVG: high slot of the sum
-    esk_slot count;      ///< AVG: of values
+    uint16_t bytes;        ///< ROW, ROW_TEXT, TEXT: length
+    const uint8_t *data;   ///< ROW, ROW_TEXT
+    const esk_slot *slots; ///< INT, FLOAT: the value; AVG: count, low slot of
+                           ///< the sum, high slot; TEXT: for esk_program_text
 };
 
 /// Reads output `index` of the row that is ready.

@@ -214,9 +214,7 @@ def _values(
         elif output.kind == FLOAT:
             yield slot_float(value)
         elif output.kind == AVG:
-            high, low = values[at + 2], value
-            total = (low & ((1 << 64) - 1)) + (_signed(high) << 64)
-            yield total / values[at + 3]
+            yield (values[at + 2] + (values[at + 3] << 64)) / value
         elif output.kind == INT:
             yield value
         else:
@@ -233,6 +231,3 @@ def _row(codec: Any, null: bool, row: bytes) -> Iterator[Any]:
     else:
         yield from codec.unpack_many(row)[0]
 
-
-def _signed(word: int) -> int:
-    return word - (1 << 64) if word >> 63 else word

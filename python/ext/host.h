@@ -341,7 +341,7 @@ int esk_py_program_set(struct esk_py_program *program, uint8_t parameter,
                        int64_t value);
 /// Steps the program up to `steps` times, of `budget` each, and packs up to
 /// `rows_max` rows. A row is its outputs, each a byte, 1 where it is NULL, and
-/// 8 bytes; of AVG 24: sum, its high part, count; else `bytes` of the output.
+/// 8 bytes; of AVG 24: count, sum, its high part; else `bytes` of the output.
 /// count     out, set on every outcome
 /// Returns   as esk_program_step; ESK_OK: there are rows_max rows.
 int esk_py_program_fetch(struct esk_py_program *program, uint16_t budget,

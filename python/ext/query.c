@@ -178,8 +178,7 @@ static uint8_t *row_pack(struct esk_py_program *program, uint8_t *to) {
         } else if (output.type >= ESK_OUTPUT_ROW) {
             memcpy(to, output.data, bytes);
         } else {
-            int64_t values[3] = {output.value, output.carry, output.count};
-            memcpy(to, values, bytes);
+            memcpy(to, output.slots, bytes);
         }
         to += bytes;
     }

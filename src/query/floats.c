@@ -162,7 +162,7 @@ static esk_real rounded(esk_real real, uint8_t digits) {
         scale *= 10;
     }
     esk_real scaled = real * scale;
-    if (absolute(scaled) >= exact) {
+    if (!(absolute(scaled) < exact)) {
         return real; /* it has no digits behind */
     }
     esk_slot whole = (esk_slot)scaled;
@@ -173,7 +173,8 @@ static esk_real rounded(esk_real real, uint8_t digits) {
 
 /// r = the integer of `real`, toward 0. Returns ESK_OK; ESK_E_LIMIT.
 static int truncated(esk_slot *r, esk_real real) {
-    if (real >= slot_limit() || real < -slot_limit()) {
+    /* The bits of an integer may be those of a NaN, which is not less. */
+    if (!(real < slot_limit() && real >= -slot_limit())) {
         return ESK_E_LIMIT;
     }
     *r = (esk_slot)real;

@@ -130,5 +130,39 @@ static int helpers_run(struct esk_program *program, const uint8_t *op) {
     return ESK_PROGRAM_GOES_ON;
 }
 
-const struct esk_query_part esk_query_part_helpers = {.run = helpers_run,
-                                                      .carve = helpers_carve};
+/// Checks the entries of helpers, which begin at check->at.
+static bool entries_check(struct esk_check *check) {
+    const uint8_t *code = check->code;
+    for (uint8_t i = 0; i < code[ESK_PROGRAM_HELPERS]; i++) {
+        const uint8_t *entry = code + check->at;
+        uint8_t kind = entry[ESK_PROGRAM_HELPER_KIND];
+        uint8_t slots = entry[ESK_PROGRAM_HELPER_SLOTS];
+        uint8_t keys = entry[ESK_PROGRAM_HELPER_KEYS];
+        if (kind < ESK_HELPER_TOP || kind > ESK_HELPER_GROUPS || slots == 0 ||
+            keys > slots || keys > ESK_PROGRAM_HELPER_KEYS_MAX ||
+            !esk_check_registers(check, entry[ESK_PROGRAM_HELPER_FIRST],
+                                 slots) ||
+            esk_load_u16(entry + ESK_PROGRAM_HELPER_CAPACITY) == 0) {
+            return false;
+        }
+        check->at = (uint16_t)(check->at + ESK_PROGRAM_HELPER_BYTES);
+    }
+    return true;
+}
+
+static bool helpers_check(struct esk_check *check, const uint8_t *op) {
+    if (op == NULL) {
+        return entries_check(check);
+    }
+    if (op[1] >= check->code[ESK_PROGRAM_HELPERS]) {
+        return false;
+    }
+    if (op[0] == ESK_OP_FORH) {
+        return esk_check_loop(check, &check->helped, op[1]);
+    }
+    uint8_t kind = esk_program_helper(check->code, op[1])[0];
+    return (kind == ESK_HELPER_GROUPS) == (op[0] == ESK_OP_GROUP);
+}
+
+const struct esk_query_part esk_query_part_helpers = {
+    .run = helpers_run, .check = helpers_check, .carve = helpers_carve};

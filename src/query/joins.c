@@ -70,4 +70,13 @@ static int joins_run(struct esk_program *program, const uint8_t *op) {
                                : advance_run(program, op);
 }
 
-const struct esk_query_part esk_query_part_joins = {.run = joins_run};
+static bool joins_check(struct esk_check *check, const uint8_t *op) {
+    const struct esk_source *source = esk_check_source(check, op[1]);
+    return esk_check_key(check, op[1], op[2]) &&
+           (op[0] == ESK_OP_GET ||
+            ((source->kind->can & ESK_SOURCE_ORDERED) != 0 &&
+             source->key_type <= ESK_TYPE_U64));
+}
+
+const struct esk_query_part esk_query_part_joins = {.run = joins_run,
+                                                    .check = joins_check};

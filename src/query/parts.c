@@ -5,6 +5,7 @@
 #include "esker/query.h"
 
 const struct esk_query_parts esk_query_parts_all = {
+    .ranges = &esk_query_part_ranges,
     .joins = &esk_query_part_joins,
     .helpers = &esk_query_part_helpers,
     .text = &esk_query_part_text,

@@ -21,32 +21,32 @@
 #include "base/inline.h"
 #include "esker/assert.h"
 
+/// Carves `count` pieces of `bytes` bytes.
+static ESK_OUT_OF_LINE void *take(struct esk_arena *arena, uint8_t count,
+                                  uint16_t bytes) {
+    return esk_arena_take(arena, (uint32_t)count * bytes);
+}
+
 void esk_program_carve(struct esk_program *program, struct esk_arena *arena,
-                       const struct esk_source *sources, uint8_t source_count,
-                       uint8_t looped) {
+                       const struct esk_check *check) {
     const uint8_t *code = program->code;
     uint8_t registers = code[ESK_PROGRAM_REGISTERS];
     uint8_t count = code[ESK_PROGRAM_TABLES];
-    program->values =
-        esk_arena_take(arena, (uint32_t)registers * sizeof(esk_slot));
+    program->values = take(arena, registers, sizeof(esk_slot));
     program->ranges =
-        esk_arena_take(arena, code[ESK_PROGRAM_RANGES] *
-                                  (uint32_t)sizeof(struct esk_series_range));
-    program->tables = esk_arena_take(
-        arena, count * (uint32_t)sizeof(struct esk_program_table));
-    program->nulls = esk_arena_take(arena, registers);
+        take(arena, code[ESK_PROGRAM_RANGES], sizeof(struct esk_series_range));
+    program->tables = take(arena, count, sizeof(struct esk_program_table));
+    program->nulls = take(arena, registers, 1);
     for (uint8_t i = 0; i < count; i++) {
-        const struct esk_source *source = esk_program_source(
-            esk_program_table(code, i), sources, source_count);
-        uint8_t *row = esk_arena_take(arena, source->row_bytes);
-        uint8_t *cursor = NULL;
-        if ((looped & (uint8_t)(1u << i)) != 0) {
-            cursor = esk_arena_take(arena, source->cursor_bytes);
+        struct esk_program_table table;
+        memset(&table, 0, sizeof table);
+        table.source = esk_check_source(check, i);
+        table.row = take(arena, 1, table.source->row_bytes);
+        if ((check->looped & (uint8_t)(1u << i)) != 0) {
+            table.cursor = take(arena, 1, table.source->cursor_bytes);
         }
         if (arena->start != NULL && esk_arena_fits(arena)) {
-            program->tables[i].source = source;
-            program->tables[i].row = row;
-            program->tables[i].cursor = cursor;
+            program->tables[i] = table;
         }
     }
     if (code[ESK_PROGRAM_HELPERS] > 0) {
@@ -59,24 +59,27 @@ int esk_program_begin(struct esk_program *program, const uint8_t *code,
                       const struct esk_source *sources, uint8_t source_count,
                       void *arena, uint32_t arena_bytes) {
     struct esk_arena memory = {.start = arena, .bytes = arena_bytes};
-    uint8_t looped = 0;
-    uint16_t at = 0;
+    struct esk_check check;
     ESK_ASSERT(program != NULL && code != NULL);
     memset(program, 0, sizeof *program);
+    memset(&check, 0, sizeof check);
     program->state = ESK_PROGRAM_FAILED;
+    program->code = code;
+    program->parts = parts;
+    check.code = code;
+    check.parts = parts;
+    check.sources = sources;
+    check.source_count = source_count;
     if (arena == NULL || !esk_arena_is_aligned(arena)) {
         return ESK_E_INVALID;
     }
-    ESK_TRY(esk_program_verify(code, code_bytes, parts, sources, source_count,
-                               &looped, &at));
-    program->code = code;
-    program->parts = parts;
-    program->at = esk_program_start(code);
+    ESK_TRY(esk_program_verify(&check, code_bytes));
     memset(arena, 0, (size_t)arena_bytes);
-    esk_program_carve(program, &memory, sources, source_count, looped);
+    esk_program_carve(program, &memory, &check);
     if (!esk_arena_fits(&memory)) {
         return ESK_E_NO_MEMORY;
     }
+    program->at = esk_program_start(code);
     memset(program->nulls, 1, code[ESK_PROGRAM_REGISTERS]);
     for (uint8_t i = 0; i < code[ESK_PROGRAM_TABLES]; i++) {
         struct esk_program_table *table = &program->tables[i];
@@ -110,7 +113,7 @@ bool esk_program_pay(struct esk_program *program) {
 int esk_program_fetch(struct esk_program *program,
                       struct esk_program_table *table) {
     const struct esk_source *source = table->source;
-    int status = ESK_AGAIN;
+    int status = table->cursor != NULL ? ESK_AGAIN : ESK_END;
     while (status == ESK_AGAIN && esk_program_pay(program)) {
         status = source->kind->next(source, table->cursor, table->row);
     }
@@ -305,40 +308,6 @@ static int jump_run(struct esk_program *program, const uint8_t *op) {
     return ESK_PROGRAM_GOES_ON;
 }
 
-/// Sets the range of a FOR at `op`. Returns ESK_OK; ESK_END: no row is in it.
-static int range_set(const struct esk_program *program,
-                     struct esk_series_range *range, const uint8_t *op) {
-    uint8_t flags = op[ESK_FOR_RANGE_FLAGS];
-    uint8_t type = flags >> ESK_PLACE_TABLE;
-    bool is_high = false;
-    range->column = op[ESK_FOR_RANGE_COLUMN];
-    range->has_lo = (flags & ESK_FOR_RANGE_HAS_LO) != 0;
-    range->has_hi = (flags & ESK_FOR_RANGE_HAS_HI) != 0;
-    do {
-        uint8_t r = op[is_high ? ESK_FOR_RANGE_HI : ESK_FOR_RANGE_LO];
-        const esk_slot *slot = program->values + r;
-        union esk_number *number = is_high ? &range->hi : &range->lo;
-        bool *has = is_high ? &range->has_hi : &range->has_lo;
-        if (*has && program->nulls[r] != 0) {
-            return ESK_END;
-        }
-        if (type >= ESK_TYPE_F32) {
-            program->parts->floats->bound(number, type, slot, !is_high);
-        } else {
-            number->i = *slot;
-            if (type > ESK_TYPE_I64 && esk_slot_is_negative(slot)) {
-                /* Below every value. */
-                if (*has && is_high) {
-                    return ESK_END;
-                }
-                *has = false;
-            }
-        }
-        is_high = !is_high;
-    } while (is_high);
-    return ESK_OK;
-}
-
 /// Sets a bound on the key. Returns false if it is NULL: no row is in it.
 static bool bound_set(const struct esk_program *program, const uint8_t *op,
                       uint8_t flag, uint8_t r, const esk_slot **bound) {
@@ -360,10 +329,9 @@ static int table_open(struct esk_program *program,
         !bound_set(program, op, ESK_FOR_MAX, op[4], &bounds.max)) {
         return ESK_END;
     }
-    while (bounds.range_count < op[2] >> ESK_FOR_RANGES) {
-        ESK_TRY(range_set(program, program->ranges + bounds.range_count,
-                          op + 7 + bounds.range_count * ESK_FOR_RANGE_BYTES));
-        bounds.range_count++;
+    bounds.range_count = op[2] >> ESK_FOR_RANGES;
+    if (bounds.range_count > 0) {
+        ESK_TRY(program->parts->ranges->set(program, op));
     }
     return table->source->kind->open(table->source, &table->mark, table->cursor,
                                      &bounds);
@@ -408,55 +376,6 @@ static int next_run(struct esk_program *program, const uint8_t *op) {
     return status == ESK_OK || status == ESK_END ? ESK_PROGRAM_GOES_ON : status;
 }
 
-/// COUNT.
-static int count_run(struct esk_program *program, const uint8_t *op) {
-    static const esk_slot one = 1;
-    struct esk_program_table *table = &program->tables[op[2]];
-    const struct esk_source *source = table->source;
-    esk_slot *count = program->values + op[1];
-    if (program->nulls[op[1]] != 0) {
-        *count = 0;
-        program->nulls[op[1]] = 0;
-    }
-    while (table->state != ESK_CURSOR_CLOSED && source->count != NULL) {
-        uint32_t rows = 0;
-        if (!esk_program_pay(program)) {
-            return ESK_AGAIN;
-        }
-        int status = source->count(source, table->cursor, &rows);
-        esk_slot more = (esk_slot)rows;
-        if (esk_slot_is_negative(&more) ||
-            !esk_slot_add(count, count, &more, false)) {
-            return ESK_E_LIMIT;
-        }
-        if (status == ESK_OK) {
-            table->state = ESK_CURSOR_CLOSED;
-        } else if (status != ESK_AGAIN) {
-            return status;
-        }
-    }
-    while (table->state != ESK_CURSOR_CLOSED) {
-        int status = esk_program_fetch(program, table);
-        if (status == ESK_OK) {
-            table->state = ESK_CURSOR_AHEAD;
-            (void)esk_slot_add(count, count, &one, false);
-        } else if (status != ESK_END) {
-            return status;
-        }
-    }
-    return ESK_PROGRAM_GOES_ON;
-}
-
-/// The part that has the opcode, from ADVANCE on.
-static const struct esk_query_part *part_of(const struct esk_program *program,
-                                            uint8_t op) {
-    const struct esk_query_parts *parts = program->parts;
-    return op >= ESK_OP_FADD   ? parts->floats
-           : op >= ESK_OP_LDT  ? parts->text
-           : op >= ESK_OP_PUSH ? parts->helpers
-                               : parts->joins;
-}
-
 /// Runs the instruction at `op`. As struct esk_query_part.
 static int op_run(struct esk_program *program, const uint8_t *op) {
     uint8_t code = op[0];
@@ -472,12 +391,10 @@ static int op_run(struct esk_program *program, const uint8_t *op) {
     if (code < ESK_OP_FOR) {
         return jump_run(program, op);
     }
-    if (code > ESK_OP_COUNT) {
-        return part_of(program, code)->run(program, op);
+    if (code > ESK_OP_NEXT) {
+        return esk_program_part(program->parts, code)->run(program, op);
     }
-    return code == ESK_OP_FOR    ? for_run(program, op)
-           : code == ESK_OP_NEXT ? next_run(program, op)
-                                 : count_run(program, op);
+    return code == ESK_OP_FOR ? for_run(program, op) : next_run(program, op);
 }
 
 int esk_program_step(struct esk_program *program, uint16_t budget) {

@@ -40,12 +40,34 @@ struct esk_program_table {
 /// An instruction ran, and the next one follows: no status of a caller.
 enum { ESK_PROGRAM_GOES_ON = 127 };
 
+/// A check that goes on.
+struct esk_check {
+    const uint8_t *code;
+    const struct esk_query_parts *parts;
+    const struct esk_source *sources;
+    uint16_t bytes;
+    uint16_t at;   ///< offset of the instruction, or of what is checked
+    uint16_t next; ///< offset of the next instruction
+    uint16_t starts[ESK_PROGRAM_LOOPS_MAX]; ///< of the loops around it
+    int status;                             ///< if it is refused now
+    uint8_t source_count;
+    uint8_t depth;
+    uint8_t looped; ///< bit i: table i has a FOR
+    uint8_t helped; ///< bit i: helper i has a FORH
+};
+
 /// A part. Those calls that a kind of part does not have are NULL.
 struct esk_query_part {
     /// Runs the instruction at `op`, behind which the program's `at` already
     /// is. As esk_program_step, or ESK_PROGRAM_GOES_ON. If it returns anything
     /// else, the instruction is run again by the next step.
     int (*run)(struct esk_program *program, const uint8_t *op);
+    /// Checks what the form of the instruction at `op` does not say. Ranges:
+    /// also the ranges of a FOR. Helpers: NULL: their entries.
+    bool (*check)(struct esk_check *check, const uint8_t *op);
+    /// Ranges: sets those of the FOR at `op`. Returns ESK_OK; ESK_END: no row
+    /// can be in all of them.
+    int (*set)(struct esk_program *program, const uint8_t *op);
     /// Floats: r = the value of `type` at `bytes`, of f32 or f64. Returns
     /// whether it is a number.
     bool (*load)(esk_slot *r, uint8_t type, const uint8_t *bytes);
@@ -91,18 +113,52 @@ const struct esk_source *esk_program_source(const uint8_t *entry,
                                             const struct esk_source *sources,
                                             uint8_t source_count);
 
-/// Carves what the program needs; `parts` and `code` are set. Measures only, if
+/// Carves what the program needs; its parts and code are set. Measures only, if
 /// the arena has no start.
-/// looped   bit i: table i has a FOR.
 void esk_program_carve(struct esk_program *program, struct esk_arena *arena,
-                       const struct esk_source *sources, uint8_t source_count,
-                       uint8_t looped);
+                       const struct esk_check *check);
 
-/// As esk_program_check. looped: out, as above.
-int esk_program_verify(const uint8_t *code, uint32_t bytes,
-                       const struct esk_query_parts *parts,
-                       const struct esk_source *sources, uint8_t source_count,
-                       uint8_t *looped, uint16_t *at);
+/// As esk_program_check. code, parts, sources and source_count are set, the
+/// others are zeros.
+int esk_program_verify(struct esk_check *check, uint32_t bytes);
+
+/* For the checks of parts. */
+
+/// Whether `count` registers from `first` on are there.
+bool esk_check_registers(const struct esk_check *check, uint8_t first,
+                         uint16_t count);
+/// Whether an instruction begins `distance` bytes behind the end of this one.
+bool esk_check_jump(const struct esk_check *check, uint16_t distance);
+/// Whether `width` bytes at `offset` lie in a row of the table.
+bool esk_check_row(const struct esk_check *check, uint8_t table,
+                   uint16_t offset, uint16_t width);
+/// The source of a table that there is.
+const struct esk_source *esk_check_source(const struct esk_check *check,
+                                          uint8_t table);
+/// Whether a key of `table` is in the registers from `first` on.
+bool esk_check_key(const struct esk_check *check, uint8_t table, uint8_t first);
+/// Begins a loop of a table or a helper, which has one. had: bits of those that
+/// had one.
+bool esk_check_loop(struct esk_check *check, uint8_t *had, uint8_t index);
+
+/// The part that has the opcode, from COUNT on.
+static inline const struct esk_query_part *
+esk_program_part(const struct esk_query_parts *parts, uint8_t op) {
+    return op >= ESK_OP_FADD      ? parts->floats
+           : op >= ESK_OP_LDT     ? parts->text
+           : op >= ESK_OP_PUSH    ? parts->helpers
+           : op >= ESK_OP_ADVANCE ? parts->joins
+                                  : parts->ranges;
+}
+
+/// Bytes of an output's entries.
+uint8_t esk_output_bytes(uint8_t type);
+
+/// Registers that a text of `bytes` bytes takes.
+static inline uint16_t esk_text_slots(uint16_t bytes) {
+    return (uint16_t)((bytes + (uint16_t)(ESK_SLOT_BYTES - 1)) /
+                      ESK_SLOT_BYTES);
+}
 
 /// Whether a relation, 0 <, 1 <=, 2 =, 3 <>, holds of what a comparison gave.
 static inline bool esk_relation_holds(uint8_t relation, int8_t order) {
@@ -115,8 +171,7 @@ static inline bool esk_relation_holds(uint8_t relation, int8_t order) {
 /// Registers that a key of the source takes.
 static inline uint16_t esk_source_key_slots(const struct esk_source *source) {
     return source->key_type == ESK_TYPE_BYTES
-               ? (uint16_t)((source->key_bytes + ESK_SLOT_BYTES - 1u) /
-                            ESK_SLOT_BYTES)
+               ? esk_text_slots(source->key_bytes)
                : 1u;
 }
 

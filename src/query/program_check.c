@@ -9,6 +9,9 @@
 ///     bits 0 .. 3    bytes, without the ranges of a FOR
 ///     bits 4 .. 15   four operands of 3 bits, the first one lowest
 ///
+/// The parts check their own instructions, so that the linker drops these
+/// checks, too.
+///
 /// Registers need no types, because none is ever an address. They begin NULL,
 /// so none is read before it was set.
 ///
@@ -75,7 +78,7 @@ static const uint16_t forms[ESK_OP_COUNT_OF_ALL] ESK_ROM = {
     [ESK_OP_JVALUE] = FORM(3, REGISTER, JUMP, NONE, NONE),
     [ESK_OP_JMP] = FORM(2, JUMP, NONE, NONE, NONE),
     [ESK_OP_JMP16] = FORM(3, OWN, NONE, NONE, NONE),
-    [ESK_OP_FOR] = FORM(7, TABLE, BYTE, REGISTER, OWN),
+    [ESK_OP_FOR] = FORM(7, TABLE, OWN, NONE, NONE),
     [ESK_OP_NEXT] = FORM(4, OWN, NONE, NONE, NONE),
     [ESK_OP_COUNT] = FORM(3, REGISTER, TABLE, OWN, NONE),
     [ESK_OP_ADVANCE] = FORM(4, TABLE, REGISTER, JUMP, OWN),
@@ -112,243 +115,157 @@ uint8_t esk_op_bytes(const uint8_t *op) {
     return bytes;
 }
 
-/// A check that goes on.
-struct check {
-    const uint8_t *code;
-    const struct esk_query_parts *parts;
-    const struct esk_source *sources;
-    uint16_t bytes;
-    uint16_t at;   ///< offset of the instruction, or of what is checked
-    uint16_t next; ///< offset of the next instruction
-    uint16_t starts[ESK_PROGRAM_LOOPS_MAX];
-    uint8_t source_count;
-    uint8_t depth;
-    uint8_t looped; ///< bit i: table i has a FOR
-    uint8_t opened; ///< bit i: and it is no loop
-    uint8_t helped; ///< bit i: helper i has a FORH
-};
-
-static ESK_OUT_OF_LINE int rule(bool holds) {
-    return holds ? ESK_OK : ESK_E_CORRUPT;
-}
-
-static ESK_OUT_OF_LINE int need(bool has) {
-    return has ? ESK_OK : ESK_E_UNSUPPORTED;
-}
-
-static bool has_bit(uint8_t bits, uint8_t index) {
-    return (bits & (uint8_t)(1u << index)) != 0;
-}
-
-/// Whether `count` registers from `first` on are there.
-static ESK_OUT_OF_LINE bool has_registers(const uint8_t *code, uint8_t first,
-                                          uint16_t count) {
-    return first < code[ESK_PROGRAM_REGISTERS] &&
-           count <= (uint8_t)(code[ESK_PROGRAM_REGISTERS] - first);
+bool esk_check_registers(const struct esk_check *check, uint8_t first,
+                         uint16_t count) {
+    return first + count <= check->code[ESK_PROGRAM_REGISTERS];
 }
 
 /// Whether the whole instruction at offset `at` lies within the program.
-static ESK_OUT_OF_LINE bool is_whole(const struct check *check, uint16_t at) {
+static ESK_OUT_OF_LINE bool is_whole(const struct esk_check *check,
+                                     uint16_t at) {
     const uint8_t *op = check->code + at;
     uint16_t left = (uint16_t)(check->bytes - at);
     return left > 0 && op[0] < ESK_OP_COUNT_OF_ALL &&
            left >= (esk_op_form(op[0]) & 15u) && left >= esk_op_bytes(op);
 }
 
-/// Whether an instruction begins `distance` bytes behind the next one.
-static ESK_OUT_OF_LINE int jump_check(const struct check *check,
-                                      uint16_t distance) {
+bool esk_check_jump(const struct esk_check *check, uint16_t distance) {
     uint16_t at = check->next;
-    if (distance > (uint16_t)(check->bytes - at)) {
-        return ESK_E_CORRUPT;
+    if (distance >= (uint16_t)(check->bytes - at)) {
+        return false;
     }
     uint16_t to = (uint16_t)(at + distance);
-    while (at < to && is_whole(check, at) && check->code[at] != ESK_OP_HALT) {
+    while (at < to) {
+        if (!is_whole(check, at) || check->code[at] == ESK_OP_HALT) {
+            return false;
+        }
         at = (uint16_t)(at + esk_op_bytes(check->code + at));
     }
-    return rule(at == to && at < check->bytes);
+    return at == to;
 }
 
-static const struct esk_source *source_of(const struct check *check,
+const struct esk_source *esk_check_source(const struct esk_check *check,
                                           uint8_t table) {
     return esk_program_source(esk_program_table(check->code, table),
                               check->sources, check->source_count);
 }
 
-/// Whether `width` bytes at `offset` lie in a row of the table.
-static int row_check(const struct check *check, uint8_t table, uint16_t offset,
-                     uint16_t width) {
+bool esk_check_row(const struct esk_check *check, uint8_t table,
+                   uint16_t offset, uint16_t width) {
     if (table >= check->code[ESK_PROGRAM_TABLES]) {
-        return ESK_E_CORRUPT;
+        return false;
     }
     uint16_t row = esk_load_u16(esk_program_table(check->code, table) +
                                 ESK_PROGRAM_TABLE_ROW);
-    return rule(offset <= row && width <= row - offset);
+    return offset <= row && width <= (uint16_t)(row - offset);
 }
 
-/// Checks the key of `table` in registers from `first` on.
-static int key_check(const struct check *check, uint8_t table, uint8_t first) {
-    const struct esk_source *source = source_of(check, table);
-    ESK_TRY(need(source->key_type <= ESK_TYPE_U64 ||
-                 source->key_type == ESK_TYPE_BYTES));
-    return rule(
-        has_registers(check->code, first, esk_source_key_slots(source)));
+bool esk_check_key(const struct esk_check *check, uint8_t table,
+                   uint8_t first) {
+    const struct esk_source *source = esk_check_source(check, table);
+    return (source->key_type <= ESK_TYPE_U64 ||
+            source->key_type == ESK_TYPE_BYTES) &&
+           esk_check_registers(check, first, esk_source_key_slots(source));
+}
+
+bool esk_check_loop(struct esk_check *check, uint8_t *had, uint8_t index) {
+    uint8_t bit = (uint8_t)(1u << index);
+    if ((*had & bit) != 0 || check->depth == ESK_PROGRAM_LOOPS_MAX) {
+        return false;
+    }
+    *had |= bit;
+    check->starts[check->depth++] = check->at;
+    return true;
 }
 
 /// FOR, whose table is checked.
-static int for_check(struct check *check, const uint8_t *op) {
-    const uint8_t *code = check->code;
+static bool for_check(struct esk_check *check, const uint8_t *op) {
     uint8_t table = op[1];
     uint8_t flags = op[2];
     uint8_t ranges = flags >> ESK_FOR_RANGES;
-    uint8_t bit = (uint8_t)(1u << table);
-    uint8_t can = source_of(check, table)->kind->can;
-    ESK_TRY(
-        rule((check->looped & bit) == 0 && ranges <= code[ESK_PROGRAM_RANGES]));
-    ESK_TRY(need((can & ESK_SOURCE_RANGES) != 0 || ranges == 0));
-    check->looped |= bit;
-    if ((flags & (ESK_FOR_MIN | ESK_FOR_MAX | ESK_FOR_BACKWARD)) != 0) {
-        ESK_TRY(need((can & ESK_SOURCE_ORDERED) != 0));
+    uint8_t can = esk_check_source(check, table)->kind->can;
+    if (((flags & (ESK_FOR_MIN | ESK_FOR_MAX | ESK_FOR_BACKWARD)) != 0 &&
+         (can & ESK_SOURCE_ORDERED) == 0) ||
+        ((flags & ESK_FOR_MIN) != 0 && !esk_check_key(check, table, op[3])) ||
+        ((flags & ESK_FOR_MAX) != 0 && !esk_check_key(check, table, op[4]))) {
+        return false;
     }
-    if ((flags & ESK_FOR_MIN) != 0) {
-        ESK_TRY(key_check(check, table, op[3]));
+    if (ranges != 0 && (ranges > check->code[ESK_PROGRAM_RANGES] ||
+                        (can & ESK_SOURCE_RANGES) == 0 ||
+                        !check->parts->ranges->check(check, op))) {
+        return false;
     }
-    if ((flags & ESK_FOR_MAX) != 0) {
-        ESK_TRY(key_check(check, table, op[4]));
-    }
-    for (const uint8_t *range = op + 7; ranges > 0; ranges--) {
-        uint8_t type = range[ESK_FOR_RANGE_FLAGS] >> ESK_PLACE_TABLE;
-        ESK_TRY(rule(type >= ESK_TYPE_I8 && type <= ESK_TYPE_F64 &&
-                     (type <= ESK_TYPE_U64 ||
-                      (code[ESK_PROGRAM_FLAGS] & ESK_PROGRAM_FLOATS) != 0) &&
-                     has_registers(code, range[ESK_FOR_RANGE_LO], 1) &&
-                     has_registers(code, range[ESK_FOR_RANGE_HI], 1)));
-        range += ESK_FOR_RANGE_BYTES;
+    if (!esk_check_loop(check, &check->looped, table)) {
+        return false;
     }
     if ((flags & ESK_FOR_OPEN) != 0) {
-        check->opened |= bit;
-        return rule(esk_load_u16(op + 5) == 0);
+        check->depth--;
+        return esk_load_u16(op + 5) == 0;
     }
-    ESK_TRY(rule(check->depth < ESK_PROGRAM_LOOPS_MAX));
-    check->starts[check->depth++] = check->at;
-    return ESK_OK;
+    return true;
 }
 
 /// NEXT and NEXTH: the end of the innermost loop.
-static int next_check(struct check *check, const uint8_t *op) {
+static bool next_check(struct esk_check *check, const uint8_t *op) {
     if (check->depth == 0) {
-        return ESK_E_CORRUPT;
+        return false;
     }
     uint16_t start = check->starts[--check->depth];
     const uint8_t *opener = check->code + start;
     uint16_t body = (uint16_t)(start + esk_op_bytes(opener));
     uint16_t exit = esk_load_u16(opener + (opener[0] == ESK_OP_FOR ? 5 : 2));
-    return rule(opener[0] == op[0] - 1u && opener[1] == op[1] &&
-                esk_load_u16(op + 2) == body && exit == check->next - body);
-}
-
-/// PUSH, GROUP and FORH.
-static int helper_check(struct check *check, const uint8_t *op) {
-    uint8_t index = op[1];
-    ESK_TRY(rule(index < check->code[ESK_PROGRAM_HELPERS]));
-    if (op[0] != ESK_OP_FORH) {
-        bool groups =
-            esk_program_helper(check->code, index)[0] == ESK_HELPER_GROUPS;
-        return rule(groups == (op[0] == ESK_OP_GROUP));
-    }
-    uint8_t bit = (uint8_t)(1u << index);
-    ESK_TRY(rule((check->helped & bit) == 0 &&
-                 check->depth < ESK_PROGRAM_LOOPS_MAX));
-    check->helped |= bit;
-    check->starts[check->depth++] = check->at;
-    return ESK_OK;
-}
-
-/// TEXT, whose table is checked.
-static int text_check(const struct check *check, const uint8_t *op) {
-    uint16_t constant = esk_load_u16(op + 7);
-    ESK_TRY(rule(op[1] <= ESK_TEXT_ALL && constant <= check->bytes &&
-                 op[9] <= check->bytes - constant));
-    ESK_TRY(
-        row_check(check, op[2], esk_load_u16(op + 3), esk_load_u16(op + 5)));
-    return jump_check(check, op[10]);
+    return opener[0] == (uint8_t)(op[0] - 1u) && opener[1] == op[1] &&
+           esk_load_u16(op + 2) == body &&
+           exit == (uint16_t)(check->next - body);
 }
 
 /// What the form of an instruction does not say.
-static int own_check(struct check *check, const uint8_t *op) {
+static bool own_check(struct esk_check *check, const uint8_t *op) {
     switch (op[0]) {
     case ESK_OP_JMP16:
-        return jump_check(check, esk_load_u16(op + 1));
+        return esk_check_jump(check, esk_load_u16(op + 1));
     case ESK_OP_FOR:
         return for_check(check, op);
     case ESK_OP_NEXT:
     case ESK_OP_NEXTH:
         return next_check(check, op);
-    case ESK_OP_COUNT:
-        return rule(has_bit(check->opened, op[2]));
-    case ESK_OP_ADVANCE:
-        ESK_TRY(rule(has_bit(check->opened, op[1])));
-        ESK_TRY(need(
-            (source_of(check, op[1])->kind->can & ESK_SOURCE_ORDERED) != 0 &&
-            source_of(check, op[1])->key_type <= ESK_TYPE_U64));
-        return ESK_OK;
-    case ESK_OP_GET:
-        return key_check(check, op[1], op[2]);
-    case ESK_OP_LDT:
-        ESK_TRY(rule(op[3] >= 1 && op[3] <= ESK_SLOT_BYTES));
-        return row_check(check, op[2], esk_load_u16(op + 4), op[3]);
-    case ESK_OP_TEXT:
-        return text_check(check, op);
     default:
-        return helper_check(check, op);
+        return esk_program_part(check->parts, op[0])->check(check, op);
     }
 }
 
 /// A place and its offset, of one byte or, in LDW, two.
-static int place_check(const struct check *check, const uint8_t *op,
-                       const uint8_t *place) {
+static bool place_check(const struct esk_check *check, const uint8_t *op,
+                        const uint8_t *place) {
     uint8_t type = place[0] & ESK_PLACE_TYPE;
     uint8_t width = esk_order_width(type);
     uint16_t offset = op[0] == ESK_OP_LDW ? esk_load_u16(place + 1) : place[1];
-    ESK_TRY(need(width <= ESK_SLOT_BYTES || type != ESK_TYPE_F64));
-    ESK_TRY(rule(width != 0 &&
-                 (type <= ESK_TYPE_U64 ||
-                  (check->code[ESK_PROGRAM_FLAGS] & ESK_PROGRAM_FLOATS) != 0)));
-    return row_check(check, place[0] >> ESK_PLACE_TABLE, offset, width);
+    return width != 0 &&
+           (type <= ESK_TYPE_U64 ||
+            ((check->code[ESK_PROGRAM_FLAGS] & ESK_PROGRAM_FLOATS) != 0 &&
+             width <= ESK_SLOT_BYTES)) &&
+           esk_check_row(check, place[0] >> ESK_PLACE_TABLE, offset, width);
 }
 
-/// Checks the operands of the instruction, which is whole.
-static int operands_check(struct check *check, const uint8_t *op) {
-    const uint8_t *operand = op + 1;
-    for (uint16_t form = esk_op_form(op[0]) >> 4; form != 0; form >>= 3) {
-        int status = ESK_OK;
-        switch (form & 7u) {
-        case OPERAND_REGISTER:
-            status = rule(has_registers(check->code, *operand, 1));
-            break;
-        case OPERAND_WINDOW:
-            status =
-                rule(has_registers(check->code, *operand, ESK_WINDOW_SLOTS));
-            break;
-        case OPERAND_TABLE:
-            status = rule(*operand < check->code[ESK_PROGRAM_TABLES]);
-            break;
-        case OPERAND_JUMP:
-            status = jump_check(check, *operand);
-            break;
-        case OPERAND_PLACE:
-            status = place_check(check, op, operand);
-            break;
-        case OPERAND_OWN:
-            status = own_check(check, op);
-            break;
-        default:
-            break;
-        }
-        ESK_TRY(status);
-        operand++;
+/// Checks an operand of the instruction, which is whole.
+static bool operand_check(struct esk_check *check, uint8_t kind,
+                          const uint8_t *op, const uint8_t *operand) {
+    switch (kind) {
+    case OPERAND_REGISTER:
+        return esk_check_registers(check, *operand, 1);
+    case OPERAND_WINDOW:
+        return esk_check_registers(check, *operand, ESK_WINDOW_SLOTS);
+    case OPERAND_TABLE:
+        return *operand < check->code[ESK_PROGRAM_TABLES];
+    case OPERAND_JUMP:
+        return esk_check_jump(check, *operand);
+    case OPERAND_PLACE:
+        return place_check(check, op, operand);
+    case OPERAND_OWN:
+        return own_check(check, op);
+    default:
+        return true;
     }
-    return ESK_OK;
 }
 
 /// The flag that an opcode needs; 0: none.
@@ -362,60 +279,84 @@ static uint8_t flag_of(uint8_t op) {
 }
 
 /// Checks the instructions, up to the first HALT.
-static int ops_check(struct check *check) {
+static bool ops_check(struct esk_check *check) {
     const uint8_t *op = NULL;
     do {
-        if (!is_whole(check, check->at)) {
-            return ESK_E_CORRUPT;
-        }
         op = check->code + check->at;
-        uint8_t flag = flag_of(op[0]);
+        if (!is_whole(check, check->at) ||
+            (flag_of(op[0]) & (uint8_t)~check->code[ESK_PROGRAM_FLAGS]) != 0) {
+            return false;
+        }
+        if (op[0] == ESK_OP_COUNT && check->parts->ranges == NULL) {
+            check->status = ESK_E_UNSUPPORTED;
+            return false;
+        }
         check->next = (uint16_t)(check->at + esk_op_bytes(op));
-        ESK_TRY(rule((check->code[ESK_PROGRAM_FLAGS] & flag) == flag));
-        ESK_TRY(operands_check(check, op));
+        const uint8_t *operand = op + 1;
+        for (uint16_t form = esk_op_form(op[0]) >> 4; form != 0; form >>= 3) {
+            if (!operand_check(check, form & 7u, op, operand++)) {
+                return false;
+            }
+        }
         check->at = check->next;
     } while (op[0] != ESK_OP_HALT);
-    return rule(check->depth == 0);
+    return check->depth == 0;
 }
 
-static bool crc_is_right(const uint8_t *code, uint16_t bytes) {
-    uint32_t crc = esk_crc32c(UINT32_MAX, code, ESK_PROGRAM_CRC);
-    crc = esk_crc32c(crc, code + ESK_PROGRAM_HEAD,
-                     (uint16_t)(bytes - ESK_PROGRAM_HEAD));
-    return esk_words_equal(~crc, esk_load_u32(code + ESK_PROGRAM_CRC));
+/// The most of each count of the header, from ESK_PROGRAM_REGISTERS on.
+static const uint8_t limits[] ESK_ROM = {
+    ESK_PROGRAM_REGISTERS_MAX, ESK_PROGRAM_REGISTERS_MAX,
+    ESK_PROGRAM_TABLES_MAX,    ESK_PROGRAM_OUTPUTS_MAX,
+    ESK_PROGRAM_HELPERS_MAX,   ESK_PROGRAM_RANGES_MAX,
+};
+
+/// Checks what the program needs of the build.
+static bool needs_check(const struct esk_check *check) {
+    const struct esk_query_parts *parts = check->parts;
+    uint8_t flags = check->code[ESK_PROGRAM_FLAGS];
+    uint8_t ranges = check->code[ESK_PROGRAM_RANGES];
+    return ((flags & ESK_PROGRAM_WIDE) == 0 || ESK_QUERY_BITS == 64) &&
+           ((flags & ESK_PROGRAM_FLOATS) == 0 ||
+            (parts->floats != NULL && ESK_HAS_REAL)) &&
+           ((flags & ESK_PROGRAM_TEXT) == 0 || parts->text != NULL) &&
+           ((flags & ESK_PROGRAM_JOINS) == 0 || parts->joins != NULL) &&
+           ((flags & ESK_PROGRAM_HELPED) == 0 || parts->helpers != NULL) &&
+           (ranges == 0 ||
+            (parts->ranges != NULL && ranges <= ESK_SERIES_RANGES_MAX));
 }
 
 /// Checks the header.
-static int head_check(struct check *check, uint32_t bytes) {
+static bool head_check(struct esk_check *check, uint32_t bytes) {
     const uint8_t *code = check->code;
-    const struct esk_query_parts *parts = check->parts;
     if (bytes < ESK_PROGRAM_HEAD || bytes > ESK_PROGRAM_BYTES_MAX ||
-        code[ESK_PROGRAM_MAGIC] != ESK_PROGRAM_MAGIC_0 ||
-        code[ESK_PROGRAM_MAGIC + 1] != ESK_PROGRAM_MAGIC_1) {
-        return ESK_E_CORRUPT;
+        esk_load_u16(code) !=
+            (ESK_PROGRAM_MAGIC_0 | ESK_PROGRAM_MAGIC_1 << 8)) {
+        return false;
     }
-    if (code[ESK_PROGRAM_VERSION] != ESK_PROGRAM_VERSION_NOW) {
-        return ESK_E_VERSION;
-    }
-    uint8_t flags = code[ESK_PROGRAM_FLAGS];
     check->bytes = (uint16_t)bytes;
-    ESK_TRY(rule(esk_load_u16(code + ESK_PROGRAM_BYTES) == check->bytes &&
-                 crc_is_right(code, check->bytes) &&
-                 flags <= ESK_PROGRAM_FLAGS_ALL &&
-                 code[ESK_PROGRAM_REGISTERS] <= ESK_PROGRAM_REGISTERS_MAX &&
-                 code[ESK_PROGRAM_PARAMETERS] <= code[ESK_PROGRAM_REGISTERS] &&
-                 code[ESK_PROGRAM_TABLES] <= ESK_PROGRAM_TABLES_MAX &&
-                 code[ESK_PROGRAM_OUTPUTS] <= ESK_PROGRAM_OUTPUTS_MAX &&
-                 code[ESK_PROGRAM_HELPERS] <= ESK_PROGRAM_HELPERS_MAX &&
-                 code[ESK_PROGRAM_RANGES] <= ESK_PROGRAM_RANGES_MAX &&
-                 esk_program_start(code) < check->bytes));
-    return need(((flags & ESK_PROGRAM_WIDE) == 0 || ESK_QUERY_BITS == 64) &&
-                ((flags & ESK_PROGRAM_FLOATS) == 0 ||
-                 (parts->floats != NULL && ESK_HAS_REAL)) &&
-                ((flags & ESK_PROGRAM_TEXT) == 0 || parts->text != NULL) &&
-                ((flags & ESK_PROGRAM_JOINS) == 0 || parts->joins != NULL) &&
-                ((flags & ESK_PROGRAM_HELPED) == 0 || parts->helpers != NULL) &&
-                code[ESK_PROGRAM_RANGES] <= ESK_SERIES_RANGES_MAX);
+    if (code[ESK_PROGRAM_VERSION] != ESK_PROGRAM_VERSION_NOW) {
+        check->status = ESK_E_VERSION;
+        return false;
+    }
+    uint32_t crc = esk_crc32c(UINT32_MAX, code, ESK_PROGRAM_CRC);
+    crc = esk_crc32c(crc, code + ESK_PROGRAM_HEAD,
+                     (uint16_t)(check->bytes - ESK_PROGRAM_HEAD));
+    if (!esk_words_equal(~crc, esk_load_u32(code + ESK_PROGRAM_CRC)) ||
+        esk_load_u16(code + ESK_PROGRAM_BYTES) != check->bytes ||
+        code[ESK_PROGRAM_FLAGS] > ESK_PROGRAM_FLAGS_ALL) {
+        return false;
+    }
+    for (uint8_t i = 0; i < sizeof limits; i++) {
+        if (code[ESK_PROGRAM_REGISTERS + i] > esk_rom_u8(&limits[i])) {
+            return false;
+        }
+    }
+    if (code[ESK_PROGRAM_PARAMETERS] > code[ESK_PROGRAM_REGISTERS] ||
+        esk_program_start(code) >= check->bytes) {
+        return false;
+    }
+    check->status = ESK_E_UNSUPPORTED;
+    return needs_check(check);
 }
 
 const struct esk_source *esk_program_source(const uint8_t *entry,
@@ -433,101 +374,78 @@ const struct esk_source *esk_program_source(const uint8_t *entry,
 }
 
 /// Checks the entries of tables and helpers.
-static int entries_check(struct check *check) {
+static bool entries_check(struct esk_check *check) {
     const uint8_t *code = check->code;
-    const uint8_t *entry = code + ESK_PROGRAM_HEAD;
+    check->at = ESK_PROGRAM_HEAD;
     for (uint8_t i = 0; i < code[ESK_PROGRAM_TABLES]; i++) {
-        check->at = (uint16_t)(entry - code);
-        ESK_TRY(rule(entry[ESK_PROGRAM_TABLE_ZERO] == 0));
-        if (source_of(check, i) == NULL) {
-            return ESK_E_SCHEMA;
+        if (esk_check_source(check, i) == NULL) {
+            check->status = ESK_E_SCHEMA;
+            return false;
         }
-        entry += ESK_PROGRAM_TABLE_BYTES;
+        if (code[check->at + ESK_PROGRAM_TABLE_ZERO] != 0) {
+            return false;
+        }
+        check->at = (uint16_t)(check->at + ESK_PROGRAM_TABLE_BYTES);
     }
-    for (uint8_t i = 0; i < code[ESK_PROGRAM_HELPERS]; i++) {
-        uint8_t kind = entry[ESK_PROGRAM_HELPER_KIND];
-        uint8_t slots = entry[ESK_PROGRAM_HELPER_SLOTS];
-        uint8_t keys = entry[ESK_PROGRAM_HELPER_KEYS];
-        check->at = (uint16_t)(entry - code);
-        ESK_TRY(rule(
-            kind >= ESK_HELPER_TOP && kind <= ESK_HELPER_GROUPS &&
-            keys <= slots && keys <= ESK_PROGRAM_HELPER_KEYS_MAX && slots > 0 &&
-            has_registers(code, entry[ESK_PROGRAM_HELPER_FIRST], slots) &&
-            esk_load_u16(entry + ESK_PROGRAM_HELPER_CAPACITY) > 0));
-        entry += ESK_PROGRAM_HELPER_BYTES;
-    }
-    return need(code[ESK_PROGRAM_HELPERS] == 0 ||
-                (code[ESK_PROGRAM_FLAGS] & ESK_PROGRAM_HELPED) != 0);
+    return code[ESK_PROGRAM_HELPERS] == 0 ||
+           ((code[ESK_PROGRAM_FLAGS] & ESK_PROGRAM_HELPED) != 0 &&
+            check->parts->helpers->check(check, NULL));
 }
 
-/// Checks the outputs.
-static int outputs_check(struct check *check) {
-    const uint8_t *code = check->code;
-    uint16_t end = esk_program_start(code);
-    check->at = (uint16_t)(end - 2u * code[ESK_PROGRAM_OUTPUTS]);
+uint8_t esk_output_bytes(uint8_t type) {
+    return type == ESK_OUTPUT_ROW_TEXT ? 6 : type == ESK_OUTPUT_TEXT ? 4 : 2;
+}
+
+/// Checks the output at `output`, which is whole.
+static bool output_check(const struct esk_check *check, const uint8_t *output) {
+    uint8_t type = output[0];
+    if (type == 0 || type > ESK_OUTPUT_TEXT) {
+        return false;
+    }
+    if (type == ESK_OUTPUT_ROW || type == ESK_OUTPUT_ROW_TEXT) {
+        bool whole = type == ESK_OUTPUT_ROW;
+        return esk_check_row(check, output[1],
+                             whole ? 0 : esk_load_u16(output + 2),
+                             whole ? 0 : esk_load_u16(output + 4));
+    }
+    uint16_t count = 1;
+    if (type == ESK_OUTPUT_AVG) {
+        count = ESK_WINDOW_SLOTS;
+    } else if (type == ESK_OUTPUT_TEXT) {
+        count = esk_text_slots(esk_load_u16(output + 2));
+    }
+    return esk_check_registers(check, output[1], count);
+}
+
+/// Checks the outputs; then the instructions begin.
+static bool outputs_check(struct esk_check *check) {
+    uint16_t end = esk_program_start(check->code);
+    check->at = (uint16_t)(end - 2u * check->code[ESK_PROGRAM_OUTPUTS]);
     while (check->at < end) {
-        const uint8_t *output = code + check->at;
-        uint16_t left = (uint16_t)(end - check->at);
-        uint8_t bytes = 2;
-        bool holds = true;
-        switch (output[0]) {
-        case ESK_OUTPUT_INT:
-        case ESK_OUTPUT_FLOAT:
-            holds = has_registers(code, output[1], 1);
-            break;
-        case ESK_OUTPUT_AVG:
-            holds = has_registers(code, output[1], ESK_WINDOW_SLOTS);
-            break;
-        case ESK_OUTPUT_ROW:
-            holds = output[1] < code[ESK_PROGRAM_TABLES];
-            break;
-        case ESK_OUTPUT_ROW_TEXT:
-            bytes = 6;
-            holds = left >= bytes &&
-                    row_check(check, output[1], esk_load_u16(output + 2),
-                              esk_load_u16(output + 4)) == ESK_OK;
-            break;
-        case ESK_OUTPUT_TEXT:
-            bytes = 4;
-            holds = left >= bytes &&
-                    has_registers(code, output[1],
-                                  (uint16_t)((esk_load_u16(output + 2) +
-                                              (ESK_SLOT_BYTES - 1u)) /
-                                             ESK_SLOT_BYTES));
-            break;
-        default:
-            return ESK_E_CORRUPT;
+        const uint8_t *output = check->code + check->at;
+        uint8_t bytes = esk_output_bytes(output[0]);
+        if (bytes > (uint16_t)(end - check->at) ||
+            !output_check(check, output)) {
+            return false;
         }
-        ESK_TRY(rule(holds));
         check->at = (uint16_t)(check->at + bytes);
     }
-    return ESK_OK;
+    return true;
 }
 
-int esk_program_verify(const uint8_t *code, uint32_t bytes,
-                       const struct esk_query_parts *parts,
-                       const struct esk_source *sources, uint8_t source_count,
-                       uint8_t *looped, uint16_t *at) {
+int esk_program_verify(struct esk_check *check, uint32_t bytes) {
     static const struct esk_query_parts none = {.joins = NULL};
-    struct check check;
-    memset(&check, 0, sizeof check);
-    check.code = code;
-    check.parts = parts != NULL ? parts : &none;
-    check.sources = sources;
-    check.source_count = source_count;
-    int status = head_check(&check, bytes);
-    if (status == ESK_OK) {
-        status = entries_check(&check);
+    if (check->parts == NULL) {
+        check->parts = &none;
     }
-    if (status == ESK_OK) {
-        status = outputs_check(&check);
+    check->status = ESK_E_CORRUPT;
+    if (!head_check(check, bytes)) {
+        return check->status;
     }
-    if (status == ESK_OK) {
-        status = ops_check(&check);
-    }
-    *looped = check.looped;
-    *at = check.at;
-    return status;
+    check->status = ESK_E_CORRUPT;
+    return entries_check(check) && outputs_check(check) && ops_check(check)
+               ? ESK_OK
+               : check->status;
 }
 
 int esk_program_check(const uint8_t *program, uint32_t program_bytes,
@@ -537,11 +455,16 @@ int esk_program_check(const uint8_t *program, uint32_t program_bytes,
     ESK_ASSERT(program != NULL && report != NULL);
     struct esk_program measured = {.code = program, .parts = parts};
     struct esk_arena arena = {.start = NULL};
-    uint8_t looped = 0;
+    struct esk_check check = {.code = program,
+                              .parts = parts,
+                              .sources = sources,
+                              .source_count = source_count};
+    int status = esk_program_verify(&check, program_bytes);
     report->arena_bytes = 0;
-    ESK_TRY(esk_program_verify(program, program_bytes, parts, sources,
-                               source_count, &looped, &report->at));
-    esk_program_carve(&measured, &arena, sources, source_count, looped);
-    report->arena_bytes = arena.used;
-    return ESK_OK;
+    report->at = check.at;
+    if (status == ESK_OK) {
+        esk_program_carve(&measured, &arena, &check);
+        report->arena_bytes = arena.used;
+    }
+    return status;
 }

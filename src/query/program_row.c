@@ -5,21 +5,7 @@
 #include "esker/assert.h"
 #include "query/program.h"
 
-/// Finds output `index`; NULL past the last.
-static const uint8_t *output_find(const uint8_t *code, uint8_t index) {
-    uint16_t end = esk_program_start(code);
-    uint16_t at = (uint16_t)(end - 2u * code[ESK_PROGRAM_OUTPUTS]);
-    while (at < end && index > 0) {
-        uint8_t type = code[at];
-        at = (uint16_t)(at + (type == ESK_OUTPUT_ROW_TEXT ? 6u
-                              : type == ESK_OUTPUT_TEXT   ? 4u
-                                                          : 2u));
-        index--;
-    }
-    return at < end ? code + at : NULL;
-}
-
-/// Sets the bytes of a table's current row that an output has.
+/// Sets what lies in a table's current row.
 static void row_output(const struct esk_program *program, const uint8_t *output,
                        struct esk_output *value) {
     const struct esk_program_table *table = &program->tables[output[1]];
@@ -38,27 +24,28 @@ int esk_program_row(const struct esk_program *program, uint8_t index,
     if (program->state != ESK_PROGRAM_HAS_ROW) {
         return ESK_E_INVALID;
     }
-    const uint8_t *output = output_find(program->code, index);
-    if (output == NULL) {
+    const uint8_t *end = program->code + esk_program_start(program->code);
+    const uint8_t *output = end - 2 * program->code[ESK_PROGRAM_OUTPUTS];
+    for (; output < end && index > 0; index--) {
+        output += esk_output_bytes(output[0]);
+    }
+    if (output >= end) {
         return ESK_NOT_FOUND;
     }
-    uint8_t r = output[1];
     memset(value, 0, sizeof *value);
     value->type = output[0];
     if (value->type == ESK_OUTPUT_ROW || value->type == ESK_OUTPUT_ROW_TEXT) {
         row_output(program, output, value);
         return ESK_OK;
     }
-    value->is_null = program->nulls[r] != 0;
-    value->value = program->values[r];
+    uint8_t r = output[1];
+    value->slots = program->values + r;
     if (value->type == ESK_OUTPUT_TEXT) {
         value->bytes = esk_load_u16(output + 2);
     } else if (value->type == ESK_OUTPUT_AVG) {
-        value->count = program->values[r];
-        value->is_null = program->nulls[r + ESK_WINDOW_SUM] != 0;
-        value->value = program->values[r + ESK_WINDOW_SUM];
-        value->carry = program->values[r + ESK_WINDOW_CARRY];
+        r = (uint8_t)(r + ESK_WINDOW_SUM);
     }
+    value->is_null = program->nulls[r] != 0;
     return ESK_OK;
 }
 
@@ -67,8 +54,7 @@ int esk_program_text(const struct esk_program *program, uint8_t index,
     struct esk_output value;
     ESK_TRY(esk_program_row(program, index, &value));
     if (value.type == ESK_OUTPUT_TEXT) {
-        uint8_t r = output_find(program->code, index)[1];
-        esk_slot_to_text(program->values + r, text, value.bytes);
+        esk_slot_to_text(value.slots, text, value.bytes);
     } else if (value.type == ESK_OUTPUT_ROW_TEXT) {
         memcpy(text, value.data, value.bytes);
     } else {

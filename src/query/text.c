@@ -48,4 +48,18 @@ static int text_run(struct esk_program *program, const uint8_t *op) {
     return ESK_PROGRAM_GOES_ON;
 }
 
-const struct esk_query_part esk_query_part_text = {.run = text_run};
+static bool text_check(struct esk_check *check, const uint8_t *op) {
+    if (op[0] == ESK_OP_LDT) {
+        return op[3] >= 1 && op[3] <= ESK_SLOT_BYTES &&
+               esk_check_row(check, op[2], esk_load_u16(op + 4), op[3]);
+    }
+    uint16_t constant = esk_load_u16(op + 7);
+    return op[1] <= ESK_TEXT_ALL && constant <= check->bytes &&
+           op[9] <= (uint16_t)(check->bytes - constant) &&
+           esk_check_row(check, op[2], esk_load_u16(op + 3),
+                         esk_load_u16(op + 5)) &&
+           esk_check_jump(check, op[10]);
+}
+
+const struct esk_query_part esk_query_part_text = {.run = text_run,
+                                                   .check = text_check};

@@ -256,12 +256,13 @@ static inline void query_value(uint8_t index, const struct esk_output *value) {
     if (value->is_null) {
         query_say("", 0, 0, "-");
     } else if (value->type == ESK_OUTPUT_INT) {
-        query_say("%jd", 0, value->value, NULL);
+        query_say("%jd", 0, value->slots[0], NULL);
     } else if (value->type == ESK_OUTPUT_FLOAT) {
-        query_say("%g", query_float(value->value), 0, NULL);
+        query_say("%g", query_float(value->slots[0]), 0, NULL);
     } else if (value->type == ESK_OUTPUT_AVG) {
-        ESK_CHECK_INT(value->carry, value->value < 0 ? -1 : 0);
-        query_say("%g", (double)value->value / (double)value->count, 0, NULL);
+        ESK_CHECK_INT(value->slots[2], value->slots[1] < 0 ? -1 : 0);
+        query_say("%g", (double)value->slots[1] / (double)value->slots[0], 0,
+                  NULL);
     } else if (value->type == ESK_OUTPUT_ROW) {
         query_say("", 0, 0, "#");
         query_say("%jd", 0, esk_load_u32(value->data), NULL);
