@@ -137,9 +137,20 @@ class Program:
         if status != lib.ESK_END:
             self._check(status)
 
-    def _open(self, tables: Sequence[TableHandle | Kv | KvRows]) -> Any:
-        out = ffi.new("struct esk_py_program **")
+    def arena_bytes(self, tables: Sequence[TableHandle | Kv | KvRows]) -> int:
+        """Returns the bytes of RAM that it takes beside the open tables.
+
+        Raises as run().
+        """
         report = ffi.new("struct esk_program_report *")
+        self._open(tables, report)
+        return report.arena_bytes
+
+    def _open(
+        self, tables: Sequence[TableHandle | Kv | KvRows], report: Any = None
+    ) -> Any:
+        out = ffi.new("struct esk_py_program **")
+        report = report or ffi.new("struct esk_program_report *")
         sources = ffi.new("struct esk_py_query_table[]", max(1, len(tables)))
         for source, table in zip(sources, tables, strict=False):
             if isinstance(table, KvRows):

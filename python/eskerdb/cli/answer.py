@@ -12,14 +12,18 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 import eskerdb
 from eskerdb.cli.output import complain, console, count, quoted, sheet, warn
+from eskerdb.errors import Corrupt, Limit
+from eskerdb.kv import Kv
 from eskerdb.kv_value import shortest
 from eskerdb.sql.duck import Database, names_of
+from eskerdb.sql.engine import Engine, Refusal, Select
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,12 +41,17 @@ _CHANGE = re.compile(
 
 
 def answer(
-    image: str | os.PathLike[str], sql: str, form: str, rows: int
+    image: str | os.PathLike[str],
+    sql: str,
+    form: str,
+    rows: int,
+    explain: bool = False,
 ) -> int:
     """Answers SQL from an image and prints it; returns the exit status.
 
-    form   "csv", "json", or "" for tables
-    rows   most rows of a printed table; 0: all
+    form     "csv", "json", or "" for tables
+    rows     most rows of a printed table; 0: all
+    explain  print the plans instead
     """
     with (
         _interruptible(),
@@ -52,22 +61,21 @@ def answer(
         for failure in database.skipped.values():
             warn(str(failure))
         _warn_of_names(database)
+        selects, reason = _prepared(database, sql, explain)
+        if explain:
+            return _explain(selects, reason)
+        damaged = 0
         try:
-            statements = database.statements(sql)
-            if not statements:
-                complain("query: there is no SQL statement; write one")
-                return 1
-            lost = 0
-            for statement in statements:
-                result = database.execute(_times_as_text(database, statement))
-                if not database.answers(statement):
-                    continue
-                if form == "csv":
-                    _print_csv(result)
-                elif form == "json":
-                    lost += _print_json(result)
-                else:
-                    print_table(console(), result, rows)
+            lost = _by_machine(selects, form, rows)
+            if lost is None:
+                if selects:  # DuckDB meets them again
+                    damaged = database.pages_damaged
+                if reason:
+                    print(f"DuckDB answers: {reason}", file=sys.stderr)
+                lost = _by_duckdb(database, sql, form, rows)
+        except _NoStatement:
+            complain("query: there is no SQL statement; write one")
+            return 1
         except duckdb.Error as failure:
             complain(f"query: {failure}")
             _hint(database, failure, sql)
@@ -77,12 +85,108 @@ def answer(
                 f"{count(lost, 'value')} NaN or infinite: JSON has no such "
                 "numbers, they are printed as null; --csv prints them"
             )
-        if database.pages_damaged:
+        damaged = database.pages_damaged - damaged
+        if damaged:
             warn(
-                f"{count(database.pages_damaged, 'page')} left out: torn by "
+                f"{count(damaged, 'page')} left out: torn by "
                 "power loss, or damaged; `esker info --check` shows whether "
                 "rows are missing"
             )
+    return 0
+
+
+class _NoStatement(Exception):
+    """The SQL has no statement."""
+
+
+class _Rows:
+    """Rows of the machine, as DuckDB gives its own."""
+
+    def __init__(self, select: Select) -> None:
+        query = select.query
+        self.description = [
+            (name, "FLOAT" if kind.single else kind.kind)
+            for name, kind in zip(query.names, query.types, strict=True)
+        ]
+        self._rows = select.rows()
+        # A damaged tree ends a program: know it before a row is printed.
+        has_tree = any(table.kind == "tree" for table in query.tables)
+        most = None if has_tree else _FETCH_ROWS
+        self._first = list(islice(self._rows, most))
+
+    def fetchmany(self, most: int) -> list[tuple[Any, ...]]:
+        """Returns the next rows, at most `most`."""
+        rows, self._first = self._first, []
+        return rows or list(islice(self._rows, most))
+
+
+def _prepared(
+    database: Database, sql: str, measured: bool
+) -> tuple[list[Select], str]:
+    """Compiles all statements for the machine; or says why it cannot."""
+    opened = {
+        name: table
+        for name, table in database.tables.items()
+        if not isinstance(table, Kv)
+    }
+    try:
+        return Engine(opened, measured).prepare(sql), ""
+    except Refusal as refusal:
+        return [], f"{refusal.line}:{refusal.column}: {refusal.message}"
+
+
+def _explain(selects: list[Select], reason: str) -> int:
+    """Prints plans."""
+    for select in selects:
+        print("\n".join(select.explain()))
+    if reason:
+        print(f"DuckDB: {reason}")
+    return 0
+
+
+def _by_machine(selects: list[Select], form: str, rows: int) -> int | None:
+    """Prints what the machine answers; None when DuckDB has to.
+
+    Returns how many numbers JSON does not have.
+    """
+    lost = 0
+    for number, select in enumerate(selects):
+        try:
+            result = _Rows(select)
+        except (Limit, Corrupt) as failure:
+            is_limit = isinstance(failure, Limit)
+            if number or (is_limit and not select.keeps_records):
+                raise
+            reason = "too many groups or rows" if is_limit else "damage"
+            print(f"DuckDB answers: {reason}", file=sys.stderr)
+            return None
+        size = len(select.code.bytes)
+        print(f"the machine answers: {size} bytes", file=sys.stderr)
+        lost += _print(result, form, rows)
+    return lost if selects else None
+
+
+def _by_duckdb(database: Database, sql: str, form: str, rows: int) -> int:
+    """Prints what DuckDB answers; as _by_machine()."""
+    statements = database.statements(sql)
+    if not statements:
+        raise _NoStatement
+    lost = 0
+    for statement in statements:
+        result = database.execute(_times_as_text(database, statement))
+        if database.answers(statement):
+            lost += _print(result, form, rows)
+    return lost
+
+
+def _print(result: Any, form: str, rows: int) -> int:
+    """Prints a result; returns how many numbers JSON does not have."""
+    if form == "csv":
+        _print_csv(result)
+    elif form == "json":
+        return _print_json(result)
+    else:
+        print_table(console(), result, rows)
     return 0
 
 

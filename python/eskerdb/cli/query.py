@@ -28,12 +28,17 @@ def query(
         int,
         typer.Option(help="Most rows of a printed table; 0: all.", min=0),
     ] = 40,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print the plans instead.")
+    ] = False,
 ) -> None:
     """Answer SQL from an image, which is opened read-only.
 
-    Every table of the image is a table of the query; the SQL is DuckDB's.
+    Every table of the image is a table of the query. The machine that a
+    device has answers what docs/sql.md describes, and DuckDB the rest; a line
+    on stderr says which.
     """
     if as_csv and as_json:
         raise typer.BadParameter("choose one of --csv and --json")
     form = "csv" if as_csv else "json" if as_json else ""
-    raise typer.Exit(answer(image, sql, form, rows))
+    raise typer.Exit(answer(image, sql, form, rows, explain))

@@ -144,11 +144,16 @@ def comparison(condition: e.Expr) -> tuple[int, str, e.Expr] | None:
     return column.index, op, right
 
 
-def linear(value: e.Expr) -> tuple[e.Field | None, int]:
-    """Returns (column, n) of an integer column + n that never overflows."""
+def linear(
+    value: e.Expr, overflows: bool = False
+) -> tuple[e.Field | None, int]:
+    """Returns (column, n) of an integer column + n that never overflows.
+
+    overflows  it may: where a value beyond 64 bits is equal to none
+    """
     shift = 0
     while isinstance(value, e.Arithmetic) and value.op in "+-":
-        if value.checked or value.type.kind != "int":
+        if (value.checked and not overflows) or value.type.kind != "int":
             return None, 0
         left, right = value.left, value.right
         if value.op == "+" and isinstance(left, e.Constant):

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from eskerdb.sql import expr as e
+from eskerdb.sql import logical as lo
 from eskerdb.sql import plan as p
 from eskerdb.sql.ordered import Order
+from eskerdb.sql.source import Source
 from eskerdb.sql.types import Type
 
 
@@ -33,6 +36,29 @@ class Leaf:
     table: p.TableInfo
     conditions: tuple[e.Expr, ...]
     row: tuple[e.Expr, ...]
+
+
+class Planning(Protocol):
+    """What the planner of a join asks of the planner of a SELECT."""
+
+    source: Source
+
+    def read(
+        self, source: lo.Source, conditions: Sequence[e.Expr] = ()
+    ) -> Base:
+        """Plans a table or a SELECT in FROM under conditions on its row."""
+
+    def leaf(self, source: lo.Source) -> Leaf | None:
+        """Returns a table that a SELECT only filters and computes."""
+
+    def within(self, leaf: Leaf, conditions: Sequence[e.Expr]) -> Leaf:
+        """Returns a leaf under more conditions on its logical row."""
+
+    def number(self) -> int:
+        """Returns the number of a new scan."""
+
+    def use(self, table: p.TableInfo) -> None:
+        """Notes that a table is read."""
 
 
 def fields(types: Sequence[Type], first: int = 0) -> tuple[e.Field, ...]:

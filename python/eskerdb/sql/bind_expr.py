@@ -397,8 +397,8 @@ def _type_of_aggregate(name: str, argument: Type) -> Type:
         raise Fault(f"{name}() takes numbers, not texts")
     if name == "avg":
         return FLOAT.maybe()
-    if name == "sum" and argument.kind != "f64":
-        return _INT64.maybe()
+    if name == "sum":
+        return (FLOAT if argument.kind == "f64" else _INT64).maybe()
     if argument.kind == "null":
         return NULL
     if argument.kind == "blob":

@@ -256,6 +256,23 @@ def _dataset(table: Series | OpenTree) -> Any:
     return Dataset()
 
 
+# What makes DuckDB's SQL that of docs/sql.md, where it has a setting.
+_SETTINGS = (
+    "integer_division = true",
+    "error_on_division_by_zero = false",
+    "default_null_order = 'nulls_first_on_asc_last_on_desc'",
+)
+
+
+def _speak(connection: duckdb.DuckDBPyConnection) -> None:
+    """Sets how integers divide and NULLs sort, as the machine does it."""
+    for setting in _SETTINGS:
+        try:
+            connection.execute(f"SET {setting}")
+        except duckdb.CatalogException:
+            pass  # an older DuckDB divides by zero like that anyway
+
+
 class Database:
     """A DuckDB connection with every table of a volume.
 
@@ -276,6 +293,7 @@ class Database:
         self.skipped: dict[str, EskerError] = {}
         self.tables: dict[str, Series | OpenTree | Kv] = {}
         self.connection = duckdb.connect()
+        _speak(self.connection)
         self._own: list[Series | Tree | Kv] = []
         self._kv_rows: list[_KvRows] = []
         given = {table.name: table for table in opened}

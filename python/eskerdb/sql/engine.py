@@ -15,6 +15,7 @@ from eskerdb.sql.access import Limits
 from eskerdb.sql.bind import bind
 from eskerdb.sql.bytes_backend import Code, compiled
 from eskerdb.sql.bytes_expr import Unsupported
+from eskerdb.sql.explain import explained, pages
 from eskerdb.sql.logical import BoundQuery
 from eskerdb.sql.parse import parse
 from eskerdb.sql.source import Refusal, Source
@@ -46,11 +47,16 @@ class Engine:
     infos   the tables, by name
     """
 
-    def __init__(self, opened: Mapping[str, Any]) -> None:
-        """Takes open tables by name: series, trees and readers."""
+    def __init__(
+        self, opened: Mapping[str, Any], measured: bool = False
+    ) -> None:
+        """Takes open tables by name: series, trees and readers.
+
+        measured  find out how many pages they have, for explain()
+        """
         self.opened = dict(opened)
         self.infos = {
-            name: tables.of_volume(handle.table, handle)
+            name: tables.of_volume(handle.table, handle if measured else None)
             for name, handle in self.opened.items()
         }
 
@@ -86,8 +92,8 @@ class Select:
         """Runs it; raises Limit at an overflow, and what reading raises.
 
         values   of the parameters, by name
+        budget   rows a step, to test pausing; 0: as many as it takes
         """
-        handles = [self._engine.opened[t.name] for t in self.query.tables]
         given = dict(values or {})
         parameters = [
             _parameter(info, given.pop(info.name, None))
@@ -95,7 +101,27 @@ class Select:
         ]
         if given:
             raise ValueError(f"no parameter :{next(iter(given))}")
-        return Program(self.code.bytes).rows(handles, parameters, budget=budget)
+        return Program(self.code.bytes).rows(
+            self._handles(), parameters, budget=budget
+        )
+
+    @property
+    def keeps_records(self) -> bool:
+        """Whether it keeps groups or an order in RAM, which may be short."""
+        return self.code.bytes[10] > 0
+
+    def explain(self) -> list[str]:
+        """Returns the lines of its plan, and what it costs."""
+        arena = Program(self.code.bytes).arena_bytes(self._handles())
+        cost = (
+            f"about {pages(self.query.plan):,} page reads; "
+            f"{arena:,} bytes of RAM; "
+            f"a program of {len(self.code.bytes):,} bytes"
+        )
+        return [*explained(self.query), cost]
+
+    def _handles(self) -> list[Any]:
+        return [self._engine.opened[t.name] for t in self.query.tables]
 
 
 def _parameter(info: p.ParameterInfo, value: Any) -> Any:

@@ -11,16 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from eskerdb.sql import access, fold, rules
 from eskerdb.sql import expr as e
 from eskerdb.sql import logical as lo
 from eskerdb.sql import plan as p
-from eskerdb.sql.base import Base, Leaf, width_of
-
-if TYPE_CHECKING:
-    from eskerdb.sql.planner import Planner
+from eskerdb.sql.base import Base, Leaf, Planning, width_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +29,7 @@ class _Side:
     leaf: Leaf | None
 
 
-def join(planner: Planner, node: lo.FromJoin, where: Sequence[e.Expr]) -> Base:
+def join(planner: Planning, node: lo.FromJoin, where: Sequence[e.Expr]) -> Base:
     """Plans a join under the conditions of WHERE."""
     on = access.conjuncts(node.condition)
     widths = [_width(node.left), _width(node.right)]
@@ -111,7 +107,7 @@ class _Join:
 
     def __init__(
         self,
-        planner: Planner,
+        planner: Planning,
         node: lo.FromJoin,
         sides: list[_Side],
         pairs: Sequence[e.Expr],
@@ -163,7 +159,7 @@ class _Join:
             (pair.left, pair.right),
             (pair.right, pair.left),
         ):
-            column, shift = access.linear(inner)
+            column, shift = access.linear(inner, overflows=True)
             if (
                 column is None
                 or column.index != width + table.key
@@ -174,6 +170,8 @@ class _Join:
                 )
             ):
                 continue
+            if not shift:
+                return outer
             return rules.arithmetic("-", outer, rules.constant(shift))
         return None
 
@@ -189,7 +187,7 @@ class _Join:
         planner.use(leaf.table)
         scan = p.Scan(planner.number(), leaf.table)
         test = access.joined([c for c in rest if c != rules.truth(True)])
-        field, shift = access.linear(key)
+        field, shift = access.linear(key, overflows=True)
         merges = (
             order is not None and field == order.key and _merges(outer.plan)
         )

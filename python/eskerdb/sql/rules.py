@@ -433,7 +433,8 @@ def common(types: Sequence[Type]) -> Type:
             text(max(widths) if all(widths) else 0), nullable=nullable
         )
     if "f64" in kinds:
-        return FLOAT.maybe(nullable)
+        single = all(kind.single for kind in known)
+        return replace(FLOAT, nullable=nullable, single=single)
     if kinds == {"bool"}:
         return BOOL.maybe(nullable)
     return integer(min(k.lo for k in known), max(k.hi for k in known), nullable)

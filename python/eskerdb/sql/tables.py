@@ -58,7 +58,8 @@ def type_of(column: schema.Column, missing: Any = None) -> Type:
         lo, hi = column.limits
         return integer(lo, min(hi, INT_MAX), missing is not None)
     if column.is_float:
-        return FLOAT.maybe()  # a NaN is NULL
+        # A NaN is NULL.
+        return replace(FLOAT, nullable=True, single=column.type == "f32")
     if column.type == "text" and column.bytes:
         return text(column.bytes)
     return Type("blob", False, bytes=column.bytes)

@@ -27,6 +27,7 @@ class Type:
     nullable  whether it can be NULL
     lo, hi    of an int: the least and greatest value
     bytes     of a text: its most bytes; 0: any length
+    single    of an f64: it is the value of an f32 column
     """
 
     kind: Kind
@@ -34,6 +35,7 @@ class Type:
     lo: int = INT_MIN
     hi: int = INT_MAX
     bytes: int = 0
+    single: bool = False
 
     @property
     def is_number(self) -> bool:

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""Shows a plan as text, with the pages that it reads, about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from eskerdb.sql import expr as e
+from eskerdb.sql import plan as p
+from eskerdb.sql.base import width_of
+
+_LOOKUP_PAGES = 2  # of one key: about one, and its first page
+_INDEX_SHARE = 0.3  # of the pages, that a value index lets a range read
+
+
+def explained(query: p.Query) -> list[str]:
+    """Returns the lines of a plan: each operator, its input below it."""
+    return list(_lines(query.plan, 0))
+
+
+def pages(plan: p.Plan) -> int:
+    """Returns how many pages a plan reads, about."""
+    if isinstance(plan, p.Scan):
+        return scan_pages(plan)
+    if isinstance(plan, p.CountRows):
+        return scan_pages(plan.scan)
+    if isinstance(plan, p.MergeJoin):
+        return pages(plan.left) + scan_pages(plan.right)
+    if isinstance(plan, p.LookupJoin):
+        return pages(plan.left) * (1 + _LOOKUP_PAGES)
+    return sum(pages(child) for child in inputs(plan))
+
+
+def scan_pages(scan: p.Scan) -> int:
+    """Returns how many pages a scan reads, about."""
+    table, share = scan.table, 1.0
+    if scan.lo is not None and scan.lo == scan.hi:
+        return min(table.pages, _LOOKUP_PAGES)
+    if table.oldest is not None and table.newest is not None:
+        span = max(1, table.newest - table.oldest)
+        lo = max(_constant(scan.lo, table.oldest), table.oldest)
+        hi = min(_constant(scan.hi, table.newest), table.newest)
+        share = max(0.0, min(1.0, (hi - lo) / span))
+    if any(table.columns[r.column].indexed for r in scan.ranges):
+        share *= _INDEX_SHARE
+    bounded = scan.lo is not None or scan.hi is not None
+    return min(table.pages, round(share * table.pages) + bounded)
+
+
+def _constant(bound: p.Bound | None, otherwise: int) -> int:
+    """Returns a bound that is a constant."""
+    if bound is None or not isinstance(bound.value, e.Constant):
+        return otherwise
+    return int(bound.value.value)
+
+
+def inputs(plan: p.Plan) -> tuple[p.Plan, ...]:
+    """Returns the inputs of an operator."""
+    match plan:
+        case p.Scan() | p.Values():
+            return ()
+        case p.SeekUnion(scans=scans):
+            return scans
+        case p.UnionAll(inputs=found):
+            return found
+        case p.CountRows(scan=scan):
+            return (scan,)
+        case p.MergeJoin(left=left, right=right):
+            return left, right
+        case p.LookupJoin(left=left, right=right):
+            return left, right
+    return (plan.input,)
+
+
+def _lines(plan: p.Plan, depth: int) -> Iterator[str]:
+    names = _names(plan)
+    yield "  " * depth + _line(plan, names)
+    for child in inputs(plan):
+        yield from _lines(child, depth + 1)
+
+
+def _line(plan: p.Plan, names: Sequence[str]) -> str:
+    """Returns an operator; `names` are those of its input's row."""
+
+    def listed(values: Sequence[e.Expr]) -> str:
+        return ", ".join(text(value, names) for value in values)
+
+    match plan:
+        case p.Scan():
+            return _scan(plan)
+        case p.SeekUnion():
+            return "SeekUnion"
+        case p.Values():
+            return "Values"
+        case p.Filter(condition=condition):
+            return f"Filter {text(condition, names)}"
+        case p.Project(outputs=outputs):
+            return f"Project {listed(outputs)}"
+        case p.StreamAggregate(keys=keys, aggregates=found):
+            by = f" by {listed(keys)}" if keys else ""
+            how = ", by the end of a bucket" if plan.monotone else ""
+            return f"StreamAggregate{by}: {_aggregates(found, names)}{how}"
+        case p.GroupAggregate(keys=keys, aggregates=found, bound=bound):
+            return (
+                f"GroupAggregate by {listed(keys)}: "
+                f"{_aggregates(found, names)}, at most {bound:,} groups"
+            )
+        case p.CountRows():
+            return "CountRows"
+        case p.TopK(order=order, count=count):
+            return f"TopK {count}: {_order(order, names)}"
+        case p.Sort(order=order, bound=bound):
+            return f"Sort: {_order(order, names)}, at most {bound:,} rows"
+        case p.Distinct(bound=bound):
+            return f"Distinct, at most {bound:,} rows" if bound else "Distinct"
+        case p.Limit(count=count, offset=offset):
+            rest = f" offset {text(offset, names)}" if offset else ""
+            return f"Limit {text(count, names) if count else 'none'}{rest}"
+        case p.MergeJoin(key=key, shift=shift, kind=kind):
+            by = text(key, names) + (f" + {shift}" if shift else "")
+            return f"MergeJoin {kind}: {by} = {_right(plan)}" + _rest(plan)
+        case p.LookupJoin(key=key, kind=kind):
+            by = text(key, names)
+            return f"LookupJoin {kind}: {by} = {_right(plan)}" + _rest(plan)
+        case p.UnionAll():
+            return "UnionAll"
+    raise AssertionError(plan)
+
+
+def _rest(plan: p.MergeJoin | p.LookupJoin) -> str:
+    return f" and {text(plan.rest, _names(plan))}" if plan.rest else ""
+
+
+def _right(plan: p.MergeJoin | p.LookupJoin) -> str:
+    table = plan.right.table
+    return f"{table.name}.{table.columns[table.key].name}"
+
+
+def _scan(scan: p.Scan) -> str:
+    table = scan.table
+    key = table.columns[table.key].name
+    parts = [f"Scan {table.name}"]
+    if scan.backward:
+        parts.append("backward")
+    for name, lo, hi in [(key, scan.lo, scan.hi)] + [
+        (table.columns[r.column].name, r.lo, r.hi) for r in scan.ranges
+    ]:
+        parts += _range(name, lo, hi)
+    if table.pages:
+        parts.append(f"about {scan_pages(scan):,} of {table.pages:,} pages")
+    return ", ".join(parts)
+
+
+def _range(name: str, lo: p.Bound | None, hi: p.Bound | None) -> list[str]:
+    if lo is not None and lo == hi:
+        return [f"{name} = {text(lo.value, ())}"]
+    found = []
+    if lo is not None:
+        found.append(f"{name} >{'=' * lo.inclusive} {text(lo.value, ())}")
+    if hi is not None:
+        found.append(f"{name} <{'=' * hi.inclusive} {text(hi.value, ())}")
+    return found
+
+
+def _aggregates(found: Sequence[p.Aggregate], names: Sequence[str]) -> str:
+    return ", ".join(
+        f"{a.function}({text(a.argument, names) if a.argument else '*'})"
+        for a in found
+    )
+
+
+def _order(order: Sequence[p.Order], names: Sequence[str]) -> str:
+    return ", ".join(
+        text(key.value, names) + " desc" * key.down for key in order
+    )
+
+
+def _names(plan: p.Plan) -> tuple[str, ...]:
+    """Returns the names of the row that an operator's expressions see."""
+    if isinstance(plan, (p.MergeJoin, p.LookupJoin)):
+        return outputs(plan)
+    found = inputs(plan)
+    return outputs(found[0]) if found else ()
+
+
+def outputs(plan: p.Plan) -> tuple[str, ...]:
+    """Returns names for the columns of a plan's row."""
+    match plan:
+        case p.Scan(table=table):
+            return tuple(column.name for column in table.columns)
+        case p.MergeJoin(left=left, right=right):
+            return outputs(left) + outputs(right)
+        case p.LookupJoin(left=left, right=right):
+            return outputs(left) + outputs(right)
+        case p.Project(outputs=found):
+            names = _names(plan)
+            return tuple(text(value, names) for value in found)
+        case p.StreamAggregate(keys=keys, aggregates=found):
+            return _grouped(keys, found, _names(plan))
+        case p.GroupAggregate(keys=keys, aggregates=found):
+            return _grouped(keys, found, _names(plan))
+        case p.CountRows():
+            return ("count(*)",)
+    found = inputs(plan)
+    return outputs(found[0]) if found else ("",) * width_of(plan)
+
+
+def _grouped(
+    keys: Sequence[e.Expr], found: Sequence[p.Aggregate], names: Sequence[str]
+) -> tuple[str, ...]:
+    return tuple(text(key, names) for key in keys) + tuple(
+        _aggregates([a], names) for a in found
+    )
+
+
+def text(value: e.Expr, names: Sequence[str]) -> str:
+    """Returns an expression as SQL; `names` are those of its Fields."""
+
+    def of(node: e.Expr) -> str:
+        inner = text(node, names)
+        plain = isinstance(
+            node, (e.Constant, e.Field, e.Parameter, e.Abs, e.Bucket, e.Case)
+        )
+        return inner if plain else f"({inner})"
+
+    match value:
+        case e.Constant(value=None):
+            return "NULL"
+        case e.Constant(value=str() as known):
+            return "'" + known.replace("'", "''") + "'"
+        case e.Constant(value=known):
+            return str(known)
+        case e.Parameter(name=name):
+            return f":{name}"
+        case e.Field(index=index):
+            return names[index] if index < len(names) else f"#{index}"
+        case e.Arithmetic(op=op, left=left, right=right):
+            return f"{of(left)} {op} {of(right)}"
+        case e.Compare(op=op, left=left, right=right):
+            return f"{of(left)} {op} {of(right)}"
+        case e.Same(left=left, right=right):
+            return f"{of(left)} IS {of(right)}"
+        case e.Logic(op=op, items=items):
+            return f" {op.upper()} ".join(map(of, items))
+        case e.Not(operand=e.IsNull(operand=operand)):
+            return f"{of(operand)} IS NOT NULL"
+        case e.Not(operand=operand):
+            return f"NOT {of(operand)}"
+        case e.IsNull(operand=operand):
+            return f"{of(operand)} IS NULL"
+        case e.IsTrue(operand=operand):
+            return f"{of(operand)} IS TRUE"
+        case e.Negate(operand=operand):
+            return f"-{of(operand)}"
+        case e.Bucket(operand=operand, width=width):
+            return f"bucket({text(operand, names)}, {width})"
+        case e.Round(operand=operand, digits=digits):
+            return f"round({text(operand, names)}, {digits})"
+        case e.ToFloat(operand=operand):
+            return of(operand)
+        case e.ToInt(operand=operand):
+            return f"CAST({text(operand, names)} AS i64)"
+        case e.Like(operand=operand, pattern=pattern):
+            return f"{of(operand)} LIKE '{pattern}'"
+        case e.Case(whens=whens, otherwise=otherwise):
+            body = "".join(
+                f" WHEN {text(c, names)} THEN {text(v, names)}"
+                for c, v in whens
+            )
+            return f"CASE{body} ELSE {text(otherwise, names)} END"
+    inner = ", ".join(text(child, names) for child in e.children(value))
+    return f"{type(value).__name__.lower()}({inner})"
