@@ -34,7 +34,8 @@ def data() -> dict[str, list[tuple]]:
         g = (i * 13 % 29) / 7 - 2
         t.append((4 * i + i % 3, i * 7 % 41 - 20, i % 5, f, g, WORDS[i % 8]))
     for i in range(120):
-        u.append((i * 10, i * i % 97 - 30, f32(i / 3)))
+        f = f32(10.1 if i % 7 == 2 else i / 3)
+        u.append((i * 10, i * i % 97 - 30, f))
     for i in range(150):
         r.append((i * 2 - 60, (i * 11) % 23 - 11, WORDS[i * 3 % 8]))
     return {"t": t, "u": u, "r": r}
@@ -49,7 +50,7 @@ def engines():
             [
                 Column("k", "u32"),
                 Column("a", "i32"),
-                Column("b", "i16"),
+                Column("b", "i16", missing=2),
                 Column("f", "f32"),
                 Column("g", "f64"),
                 Column("n", "text", bytes=5),
@@ -59,7 +60,11 @@ def engines():
         )
         volume.create(
             "u",
-            [Column("k", "i64"), Column("a", "i16"), Column("f", "f32")],
+            [
+                Column("k", "i64"),
+                Column("a", "i16"),
+                Column("f", "f32", missing=f32(10.1)),
+            ],
             data_blocks=10,
         )
         volume.create_tree(
@@ -91,7 +96,7 @@ def engines():
                 marks = ", ".join("?" * len(found[0]))
                 sqlite.executemany(
                     f"INSERT INTO {name} VALUES ({marks})",
-                    [tuple(map(null, row)) for row in found],
+                    [nulled(name, row) for row in found],
                 )
             yield Engine({"t": t, "u": u, "r": r}), sqlite
 
@@ -100,8 +105,16 @@ def bucket(value, width):
     return None if value is None else value // width * width
 
 
-def null(value):
-    return None if isinstance(value, float) and math.isnan(value) else value
+def nulled(name, row):
+    """Returns a row with NULL for what stands for it."""
+    missing = {"t": {2: 2}, "u": {2: f32(10.1)}}.get(name, {})
+    return tuple(
+        None
+        if (isinstance(value, float) and math.isnan(value))
+        or missing.get(place, math.nan) == value
+        else value
+        for place, value in enumerate(row)
+    )
 
 
 def cases() -> list[tuple[str, str, list[str]]]:

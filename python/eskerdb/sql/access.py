@@ -301,22 +301,12 @@ def _ranges(
     ranges, tests = [], []
     for place, index in enumerate(order):
         column, end = table.columns[index], ends[index]
-        field = e.Field(column.type, index=index, name=column.name)
         if place >= limits.ranges:
+            field = e.Field(column.type, index=index, name=column.name)
             tests += _as_conditions(field, end)
             continue
-        if column.missing is not None and _may_hold(end, column.missing):
-            tests.append(rules.inverse(rules.is_null(field)))
         ranges.append(p.Range(index, end.lo, end.hi))
     return tuple(ranges), tests
-
-
-def _may_hold(end: _Ends, value: float) -> bool:
-    """Whether a missing value could be in a range."""
-    lo, hi = _number(end.lo), _number(end.hi)
-    below = lo is not None and value < lo
-    above = hi is not None and value > hi
-    return not (below or above)
 
 
 def _as_conditions(field: e.Field, end: _Ends) -> list[e.Expr]:

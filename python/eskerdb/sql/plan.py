@@ -86,8 +86,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Range:
-    """Bounds of one column; the planner has seen to it that no missing value
-    is in them."""
+    """Bounds of one column; a series leaves its missing value out of them."""
 
     column: int
     lo: Bound | None = None

@@ -73,7 +73,9 @@ def columns_of(
     """Returns columns as statements see them."""
     result = []
     for column, offset in zip(columns, offsets, strict=True):
-        missing = getattr(column, "missing", None)
+        missing = column.missing
+        if missing is not None and column.type == "f32":
+            missing = f32(missing)
         result.append(
             TableColumn(
                 column.name,
@@ -86,6 +88,11 @@ def columns_of(
             )
         )
     return tuple(result)
+
+
+def f32(value: float) -> float:
+    """Returns the f32 that a number becomes."""
+    return struct.unpack("<f", struct.pack("<f", value))[0]
 
 
 def of_volume(table: Any, handle: Any = None) -> TableInfo:
@@ -130,6 +137,8 @@ def fingerprint(info: TableInfo) -> int:
         )
         data += struct.pack("<BH", made.type_number, column.bytes)
         data += column.name.encode() + b"\0"
+        if column.missing is not None:
+            data += schema.encode_number(made, column.missing)
     return crc32c(data)
 
 
@@ -183,7 +192,7 @@ def _table(source: Source, node: s.CreateTable) -> Created:
         raise source.refuse(
             node.columns[0].span, "a kv table has no columns: keys and values"
         )
-    columns, missing = [], []
+    columns = []
     for at, column in enumerate(node.columns):
         names = [other.name.casefold() for other in node.columns[:at]]
         if column.name.casefold() in names:
@@ -191,7 +200,6 @@ def _table(source: Source, node: s.CreateTable) -> Created:
                 column.span, f"column '{column.name}' is there twice"
             )
         columns.append(_column(source, column))
-        missing.append(column.missing)
     keys = [i for i, column in enumerate(node.columns) if column.is_key]
     if len(keys) > 1:
         raise source.refuse(
@@ -204,11 +212,11 @@ def _table(source: Source, node: s.CreateTable) -> Created:
         )
     offsets = [schema.bytes_of(columns[:i]) for i in range(len(columns))]
     options = _options(source, node.options, node.kind)
+    if node.columns and node.columns[key].missing is not None:
+        raise source.refuse(
+            node.columns[key].missing.span, "a key is never missing"
+        )
     found = columns_of(columns, offsets, set())
-    found = tuple(
-        _with_missing(source, column, value, at == key)
-        for at, (column, value) in enumerate(zip(found, missing, strict=True))
-    )
     info = TableInfo(
         node.name,
         node.kind,  # type: ignore[arg-type]
@@ -239,32 +247,31 @@ def _column(source: Source, node: s.ColumnDef) -> schema.Column:
         raise source.refuse(node.type.span, "a width is 1 to 1024")
     if not 1 <= len(node.name.encode()) <= 31:
         raise source.refuse(node.span, "a column's name has 1 to 31 bytes")
-    return schema.Column(node.name, name, node.unit, width or 0)
+    missing = _missing(source, node)
+    return schema.Column(node.name, name, node.unit, width or 0, missing)
 
 
-def _with_missing(
-    source: Source, column: TableColumn, node: s.Literal | None, is_key: bool
-) -> TableColumn:
-    if node is None:
-        return column
-    value = node.value
-    if is_key:
-        raise source.refuse(node.span, "a key is never missing")
-    if column.kind[0] in "iu":
-        fits = (
-            isinstance(value, int) and column.type.lo <= value <= column.type.hi
-        )
-        if not fits:
-            raise source.refuse(
-                node.span,
-                f"the missing value of '{column.name}' is {column.type.lo} to "
-                f"{column.type.hi}",
-            )
-    elif column.kind not in ("f32", "f64") or isinstance(value, str):
+def _missing(source: Source, node: s.ColumnDef) -> int | float | None:
+    """Returns the value that stands for NULL."""
+    if node.missing is None:
+        return None
+    column, value = schema.Column(node.name, node.type.name), node.missing.value
+    if not column.is_numeric or node.type.name[1:] == "64":
         raise source.refuse(
-            node.span, f"'{column.name}' ({column.kind}) has no missing value"
+            node.missing.span,
+            f"'{node.name}' ({node.type.name}) has no missing value: numbers of "
+            "at most 32 bits can",
         )
-    return replace(column, missing=value, type=column.type.maybe())
+    if isinstance(value, str):
+        raise source.refuse(node.missing.span, "the missing value is a number")
+    if column.is_integer:
+        lo, hi = column.limits
+        if not isinstance(value, int) or not lo <= value <= hi:
+            raise source.refuse(
+                node.missing.span,
+                f"the missing value of '{node.name}' is {lo} to {hi}",
+            )
+    return value
 
 
 def _index(
