@@ -324,12 +324,17 @@ class _Parser(ExpressionParser):
         return tuple(options)
 
     def _option(self) -> s.Option:
-        name = self.identifier("an option's name")
+        if self.next.kind != "name":
+            raise self.unexpected("an option's name")
+        name = self.take()
         self.expect_op("=")
         start = self.next.span[0]
         value = self._option_value()
         return s.Option(
-            self.since(name.span[0]), name.value, value, self.since(start)
+            self.since(name.span[0]),
+            str(name.value).lower(),
+            value,
+            self.since(start),
         )
 
     def _option_value(self) -> Any:

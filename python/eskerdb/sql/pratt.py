@@ -193,6 +193,9 @@ class ExpressionParser(Tokens):
             if sign == "-" and number.kind == "int":
                 self.take()
                 return self._whole(-number.value, self.since(start))
+            if sign == "-" and number.kind == "float":
+                self.take()
+                return s.Literal(self.since(start), -number.value)
             operand = self.expression(_SIGN)
             return s.Unary(self.since(start), sign, operand)
         return self._primary()

@@ -1,0 +1,67 @@
+-- rows in key order, newest first
+SELECT k FROM t ORDER BY k DESC LIMIT 3
+----
+1198
+1193
+1188
+
+-- an offset
+SELECT k FROM t ORDER BY k LIMIT 2 OFFSET 3
+----
+12
+17
+
+-- OR of key ranges is a union of seeks
+SELECT k FROM t WHERE k IN (5, 12) OR k > 1190
+----
+5
+12
+1193
+1198
+
+-- a join by a key and a shift
+SELECT x.k, y.k, y.a FROM t x JOIN u y ON y.k = x.k + 10 WHERE x.k < 100
+----
+0|10|-29
+10|20|-26
+60|70|19
+70|80|34
+
+-- a left join gives NULLs for rows without a partner
+SELECT x.k, y.a FROM t x LEFT JOIN u y ON y.k = x.k WHERE x.k < 13
+----
+0|-30
+5|NULL
+10|-29
+12|NULL
+
+-- a condition of ON does not drop rows of a left join
+SELECT x.k, y.a FROM t x LEFT JOIN u y ON y.k = x.k AND y.a > -30 WHERE x.k < 13
+----
+0|NULL
+5|NULL
+10|-29
+12|NULL
+
+-- a condition of WHERE does
+SELECT x.k, y.a FROM t x LEFT JOIN u y ON y.k = x.k WHERE x.k < 13 AND y.a IS NULL
+----
+5|NULL
+12|NULL
+
+-- a table is joined with itself
+SELECT x.k, y.k FROM t x JOIN t y ON y.k = x.k + 5 WHERE x.k < 30
+----
+0|5
+5|10
+12|17
+17|22
+24|29
+29|34
+
+-- a join by a value looks each row up
+SELECT x.k, y.id FROM t x JOIN r y ON y.id = x.a WHERE x.k < 25
+----
+0|-20
+10|-6
+17|8
