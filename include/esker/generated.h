@@ -95,6 +95,9 @@ bool esk_wide_sum_fits(const struct esk_wide_sum *sum, int64_t *value);
 /// < 0, 0 or > 0, as `a` is below, equal to or above `b`, which is no NaN.
 int esk_compare_int_f64(int64_t a, double b);
 
+/// Rounds half away from 0, to `digits` (0 .. 15) after the point.
+double esk_round_f64(double value, uint8_t digits);
+
 /// A float as a slot of a record (esker/query.h), and back. Slots have 64 bits,
 /// and so has double.
 esk_slot esk_f64_slot(double value);

@@ -43,6 +43,22 @@ static double magnitude(double value) {
     return value < 0 ? -value : value;
 }
 
+double esk_round_f64(double value, uint8_t digits) {
+    const double exact = 4503599627370496.0; /* 2^52: no digits behind */
+    double scale = 1;
+    for (; digits > 0; digits--) {
+        scale *= 10;
+    }
+    double scaled = value * scale;
+    if (!(magnitude(scaled) < exact)) {
+        return value;
+    }
+    int64_t whole = (int64_t)scaled;
+    double rest = scaled - (double)whole;
+    whole += rest >= 0.5 ? 1 : rest <= -0.5 ? -1 : 0;
+    return (double)whole / scale;
+}
+
 void esk_f64_sum_add(struct esk_f64_sum *sum, double value) {
     double before = sum->sum;
     double after = before + value;

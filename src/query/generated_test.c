@@ -178,4 +178,12 @@ ESK_TEST(generated_slots_of_floats_rise_with_them) {
     }
 }
 
+ESK_TEST(generated_rounding_is_half_away_from_zero) {
+    ESK_CHECK(esk_round_f64(2.5, 0) == 3);
+    ESK_CHECK(esk_round_f64(-2.5, 0) == -3);
+    ESK_CHECK(esk_round_f64(-2.4, 0) == -2);
+    ESK_CHECK(esk_round_f64(1.25, 1) == 1.3);
+    ESK_CHECK(esk_round_f64(1e300, 3) == 1e300);
+}
+
 ESK_TEST_MAIN()

@@ -343,7 +343,9 @@ def alike(ours: list, theirs: list, ordered: bool) -> bool:
 
 
 def _sortable(row: tuple) -> tuple:
-    return tuple((value is not None, str(type(value)), value) for value in row)
+    return tuple(
+        (value is not None, isinstance(value, str), value) for value in row
+    )
 
 
 def _same(a, b) -> bool:

@@ -276,7 +276,9 @@ class Values:
         return Value(C(text, UNARY), value.null, name, lo, hi)
 
     def _round(self, expr: e.Round) -> Value:
-        raise Refused("round() of a float is not compiled to C", expr.span)
+        value = self.value(expr.operand)
+        c = C(f"esk_round_f64({cast(value, 'double')}, {expr.digits})")
+        return Value(c, value.null, "double")
 
     def _bucket(self, expr: e.Bucket) -> Value:
         value, width = self.value(expr.operand), expr.width
