@@ -63,6 +63,22 @@ void esk_query_newest(const struct esk_series *series, int64_t *newest);
 /// Writes a tree's integer key of `count` bytes to `bytes`, and returns it.
 const void *esk_query_key(uint8_t *bytes, esk_key key, uint8_t count);
 
+/// < 0, 0 or > 0, as text `a` is below, equal to or above `b`: by its bytes; a
+/// shorter one is as if zeros followed.
+int esk_text_compare(const void *a, uint16_t a_bytes, const void *b,
+                     uint16_t b_bytes);
+
+/// Whether a text, which zeros may follow, matches a pattern of LIKE: % is any
+/// text, _ any character of UTF-8, and `escape` (0: none) makes the next one
+/// plain.
+/// Costs    at most bytes * pattern_bytes steps.
+bool esk_text_like(const void *text, uint16_t bytes, const char *pattern,
+                   uint16_t pattern_bytes, char escape);
+
+/// Copies a text, and fills with zeros: at least one.
+void esk_text_copy(char *to, uint16_t to_bytes, const void *text,
+                   uint16_t bytes);
+
 /// An average of integers, exact: the caller divides, or not. count 0: NULL.
 struct esk_avg {
     int64_t sum;

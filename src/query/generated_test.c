@@ -186,4 +186,47 @@ ESK_TEST(generated_rounding_is_half_away_from_zero) {
     ESK_CHECK(esk_round_f64(1e300, 3) == 1e300);
 }
 
+ESK_TEST(generated_texts_compare_by_bytes) {
+    ESK_CHECK(esk_text_compare("ab\0\0", 4, "ab", 2) == 0);
+    ESK_CHECK(esk_text_compare("ab", 2, "abc", 3) < 0);
+    ESK_CHECK(esk_text_compare("abc", 3, "ab", 2) > 0);
+    ESK_CHECK(esk_text_compare("b", 1, "abc", 3) > 0);
+    ESK_CHECK(esk_text_compare("\xC3\xA4", 2, "z", 1) > 0);
+}
+
+ESK_TEST(generated_copies_of_text_end_with_a_zero) {
+    char text[4];
+    esk_text_copy(text, sizeof text, "abcdef", 6);
+    ESK_CHECK_TEXT(text, "abc");
+    esk_text_copy(text, sizeof text, "a\0", 2);
+    ESK_CHECK_BYTES(text, "a\0\0\0", 4);
+}
+
+ESK_TEST(generated_like_matches_as_sql_does) {
+    static const struct {
+        const char *text;
+        const char *pattern;
+        char escape;
+        bool matches;
+    } cases[] = {
+        {"abc", "abc", 0, true},      {"abc", "ab", 0, false},
+        {"ab", "abc", 0, false},      {"abc", "a%", 0, true},
+        {"abc", "%c", 0, true},       {"abc", "a_c", 0, true},
+        {"abc", "ABC", 0, false},     {"", "%", 0, true},
+        {"", "_", 0, false},          {"aab", "%ab", 0, true},
+        {"abab", "%ab%b", 0, true},   {"abcbc", "a%b_", 0, true},
+        {"a%c", "a!%c", '!', true},   {"abc", "a!%c", '!', false},
+        {"\xC3\xA4x", "_x", 0, true}, {"a\xC3\xA4", "%_x", 0, false},
+        {"a_c", "a!_c", '!', true},   {"abc", "a!_c", '!', false},
+        {"a!", "a!", '!', true},      {"abcd", "%b%", 0, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ESK_CONTEXT("case %zu", i);
+        ESK_CHECK(esk_text_like(cases[i].text, (uint16_t)strlen(cases[i].text),
+                                cases[i].pattern,
+                                (uint16_t)strlen(cases[i].pattern),
+                                cases[i].escape) == cases[i].matches);
+    }
+}
+
 ESK_TEST_MAIN()

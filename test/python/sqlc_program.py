@@ -162,6 +162,8 @@ def _stored(info, row):
     for column, value in zip(info.columns, row, strict=True):
         if value is None:
             value = math.nan if column.kind[0] == "f" else column.missing
+        if column.kind == "bytes":
+            value = value.encode().ljust(column.bytes, b"\0")
         result[column.name] = value
     return result
 
@@ -259,6 +261,8 @@ static void run_{name}(void) {{
 
 
 def _literal(value) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
     return f"INT64_C({value})" if isinstance(value, int) else repr(value)
 
 

@@ -19,6 +19,7 @@ CREATE TABLE log (
 CREATE INDEX ON log (b);
 CREATE TABLE uwa (time u32 PRIMARY KEY, temp i32, wind u16);
 CREATE TABLE twin (time u32 PRIMARY KEY, x i32, y i16 MISSING 0);
+CREATE TABLE notes (n u32 PRIMARY KEY, who text(6), what text(4), x i8);
 CREATE TABLE empty (t u32 PRIMARY KEY, x i32);
 CREATE TABLE dev (id u16 PRIMARY KEY, x i32, y u8 MISSING 255) USING tree;
 """
@@ -136,6 +137,19 @@ SELECT round(f), round(f * 1.3, 1), CAST(f AS INTEGER), CAST(b AS REAL) FROM log
 WHERE f IS NOT NULL;
 -- name: buckets_of_floats
 SELECT CASE WHEN f < 0 THEN 1 WHEN f >= 0 THEN 2.5 END FROM log;
+-- name: texts
+SELECT n, who, what, 'fixed' FROM notes WHERE who = 'anna' OR what > 'c';
+-- name: text_parameter
+SELECT n, who FROM notes WHERE who >= :from AND who <> what;
+-- name: likes
+SELECT n, who FROM notes WHERE who LIKE 'b%' OR who LIKE '%n_'
+    OR what LIKE '%!%' ESCAPE '!' OR who NOT LIKE '%a%';
+-- name: text_in
+SELECT count(who), sum(x) FROM notes WHERE who IN ('bo', 'anna', 'x');
+-- name: text_joined
+SELECT uwa.wind, who FROM uwa LEFT JOIN notes ON notes.n = uwa.wind;
+-- name: text_case
+SELECT CASE WHEN who < 'b' THEN 1 ELSE 0 END, who IS NULL FROM notes;
 -- name: constants
 SELECT 1, -5 / 2, 7 % -3, NULL IS NULL;
 """
@@ -147,6 +161,7 @@ PARAMETERS = {
     "tree_sum": (7,),
     "tree_none": (65535,),
     "merged": (500,),
+    "text_parameter": ("bo",),
     "float_parameter": (2.125,),
 }
 
@@ -185,7 +200,19 @@ def rows(seed: int = 1) -> dict:
         for x, (time, *_) in enumerate(uwa)
     ]
     twin = list({row[0]: row for row in twin}.values())
-    return {"twin": twin, "log": log, "uwa": uwa, "dev": dev, "empty": []}
+    words = ["anna", "bo", "", "berta", "zoë", "a%", "annab", "B"]
+    notes = [
+        (n, rng.choice(words), rng.choice(["a", "c%", "dddd", "bo"]), n % 100)
+        for n in range(0, 300, 3)
+    ]
+    return {
+        "notes": notes,
+        "twin": twin,
+        "log": log,
+        "uwa": uwa,
+        "dev": dev,
+        "empty": [],
+    }
 
 
 def case(**changes) -> sp.Case:

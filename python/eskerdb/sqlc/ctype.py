@@ -44,6 +44,7 @@ BYTES = {
     "int64_t": 8,
     "uint64_t": 8,
     "double": 8,
+    "const char *": 8,
 }
 
 

@@ -36,7 +36,7 @@ from eskerdb.sqlc.groups import Cells
 from eskerdb.sqlc.names import LOCALS, Names
 from eskerdb.sqlc.records import Store
 from eskerdb.sqlc.scans import Source
-from eskerdb.sqlc.values import Refused, Value, Values, alike, cast
+from eskerdb.sqlc.values import Refused, TextValue, Value, Values, alike, cast
 
 
 @dataclass
@@ -124,9 +124,7 @@ class CEmitter(Emitter):
             self.names.new(parameter.name) for parameter in query.parameters
         ]
         for parameter, c in zip(query.parameters, self.parameters, strict=True):
-            if parameter.type.kind == "text":
-                raise Refused("text parameters are not compiled to C")
-            kept = ctype.result(parameter.type)
+            kept = parameter_type(parameter.type)
             self.members.append(Field(kept, c, bytes=ctype.BYTES[kept]))
 
     # ---------------------------------------------------------- statements
@@ -205,6 +203,22 @@ class CEmitter(Emitter):
             type.lo,
             type.hi,
         )
+
+    def text_leaf(self, expr: e.Expr) -> TextValue:
+        if isinstance(expr, e.Parameter):
+            c = f"q->{self.parameters[expr.index]}"
+            return TextValue(c, f"(uint16_t)strlen({c})", FALSE)
+        assert isinstance(expr, e.Column)
+        source = self.sources[expr.scan]
+        column = source.scan.table.columns[expr.index]
+        if column.kind not in ("text", "bytes") or column.missing is not None:
+            raise Refused(
+                f"column '{column.name}' of type {column.kind} is not "
+                "compiled to C",
+                expr.span,
+            )
+        null = self._outer.get(expr.scan, FALSE)
+        return TextValue(source.place(expr.index), str(column.bytes), null)
 
     def _column(self, expr: e.Column) -> Value:
         source = self.sources[expr.scan]
@@ -641,6 +655,21 @@ class CEmitter(Emitter):
         loads = {v.c.text for s in self._scopes for v in s.columns.values()}
         return bool(loads & set(re.findall(r"(?<![>.\w])[a-z_]\w*", text)))
 
+    def _text_output(self, name: str, type: Type, output: e.Expr) -> None:
+        text = self.values.text(output)
+        copy = (
+            f"esk_text_copy(row->{name}, sizeof row->{name}, {text.c}, "
+            f"{text.bytes});"
+        )
+        if type.nullable:
+            self.line(f"row->{name}_null = {text.null};")
+        if text.null == FALSE:
+            self.line(copy)
+            return
+        self.line(f"row->{name}[0] = 0;")
+        with self.under(negated(text.null)):
+            self.line(copy)
+
     def _output(self, name: str, type: Type, output: e.Expr) -> None:
         if isinstance(output, e.Result) and output.function == "avg":
             cells, index = self._results[output.index]
@@ -649,6 +678,9 @@ class CEmitter(Emitter):
                 self.averages[name] = pair[0]
                 self.line(f"row->{name} = ({pair[0]}){pair[1]};")
                 return
+        if type.kind == "text":
+            self._text_output(name, type, output)
+            return
         value = self.values.value(output)
         kept = ctype.result(type)
         c = cast(value, kept)
@@ -662,6 +694,10 @@ class CEmitter(Emitter):
             self.line(f"row->{name} = {c};")
         else:
             self.line(f"row->{name} = row->{name}_null ? 0 : {c.within(6)};")
+
+
+def parameter_type(type: Type) -> str:
+    return "const char *" if type.kind == "text" else ctype.result(type)
 
 
 def _sources(plan: p.Plan) -> int:

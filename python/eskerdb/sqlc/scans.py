@@ -71,11 +71,18 @@ class Source:
 
     # ------------------------------------------------------------------ rows
 
+    def place(self, column: int) -> str:
+        """Returns where a column of the current row is."""
+        info = self.scan.table.columns[column]
+        return (
+            f"{self.bytes} + {prefix_of(self.scan.table)}_"
+            f"{clean_upper(info.name)}_AT"
+        )
+
     def load(self, column: int) -> str:
         """Returns the expression of a column of the current row."""
-        info = self.scan.table.columns[column]
-        place = f"{prefix_of(self.scan.table)}_{clean_upper(info.name)}_AT"
-        return f"esk_load_{info.kind}({self.bytes} + {place})"
+        kind = self.scan.table.columns[column].kind
+        return f"esk_load_{kind}({self.place(column)})"
 
     def key_value(self) -> Value:
         kept = ctype.COLUMNS[self.key.kind]

@@ -16,7 +16,7 @@ from eskerdb.sql import push
 from eskerdb.sql.expr import NOWHERE
 from eskerdb.sqlc import ctype, table
 from eskerdb.sqlc.code import Function, Item
-from eskerdb.sqlc.emitter import CEmitter, Field
+from eskerdb.sqlc.emitter import CEmitter, Field, parameter_type
 from eskerdb.sqlc.names import Names, clean
 from eskerdb.sqlc.scans import prefix_of
 from eskerdb.sqlc.values import Refused
@@ -155,8 +155,13 @@ class _Written:
         emitter = self.emitter
         lines, nulls = [], []
         for name, type in zip(emitter.row_names, self.query.types, strict=True):
-            kept = emitter.averages.get(name) or ctype.result(type)
-            lines.append(f"{kept} {name};")
+            if type.kind == "text":
+                if not type.bytes:
+                    raise Refused(f"text of any length, '{name}'")
+                lines.append(f"char {name}[{type.bytes + 1}];")
+            else:
+                kept = emitter.averages.get(name) or ctype.result(type)
+                lines.append(f"{kept} {name};")
             if type.nullable and name not in emitter.averages:
                 nulls.append(f"bool {name}_null;")
         return [f"struct {self.name}_row {{", *lines, *nulls, "};"]
@@ -184,7 +189,7 @@ class _Written:
         for parameter, c in zip(
             self.query.parameters, self.emitter.parameters, strict=True
         ):
-            arguments.append(f"{ctype.result(parameter.type)} {c}")
+            arguments.append(f"{parameter_type(parameter.type)} {c}")
         return f"int {self.name}_open({', '.join(arguments)})"
 
     def _next_head(self) -> str:

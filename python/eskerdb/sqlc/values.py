@@ -72,10 +72,21 @@ class Value:
         return self.ctype in ("float", "double")
 
 
+@dataclass(frozen=True)
+class TextValue:
+    """A text: where its bytes are, and how many."""
+
+    c: str
+    bytes: str
+    null: C
+
+
 class Place(Protocol):
     """Where expressions stand: what they need of the emitter."""
 
     def leaf(self, expr: e.Expr) -> Value: ...
+
+    def text_leaf(self, expr: e.Expr) -> TextValue: ...
 
     def line(self, text: str) -> None: ...
 
@@ -328,7 +339,11 @@ class Values:
         if isinstance(expr, e.Compare):
             c, null = self._compared(expr)
         elif isinstance(expr, e.IsNull):
-            c, null = self.value(expr.operand).null, FALSE
+            is_text = expr.operand.type.kind == "text"
+            operand = (self.text if is_text else self.value)(expr.operand)
+            c, null = operand.null, FALSE
+        elif isinstance(expr, e.Like):
+            c, null = self._liked(expr)
         elif isinstance(expr, e.IsTrue):
             c, null = self.truth(expr.operand), FALSE
         elif isinstance(expr, e.Same):
@@ -362,7 +377,41 @@ class Values:
             result = known
         return result
 
+    def text(self, expr: e.Expr) -> TextValue:
+        """Returns a text that is in the row, in the query, or a constant."""
+        if isinstance(expr, e.Constant):
+            if expr.value is None:
+                return TextValue('""', "0", TRUE)
+            data = str(expr.value).encode()
+            return TextValue(_quoted(data), str(len(data)), FALSE)
+        if isinstance(expr, e.Column | e.Parameter):
+            return self.place.text_leaf(expr)
+        name = type(expr).__name__.lower()
+        raise Refused(f"{name} of text is not compiled to C", expr.span)
+
+    def _texts_compared(self, expr: e.Compare | e.Same) -> tuple[C, C, C]:
+        a, b = self.text(expr.left), self.text(expr.right)
+        call = f"esk_text_compare({a.c}, {a.bytes}, {b.c}, {b.bytes})"
+        return C(call), a.null, b.null
+
+    def _liked(self, expr: e.Like) -> tuple[C, C]:
+        text = self.text(expr.operand)
+        data = expr.pattern.encode()
+        escape = expr.escape.encode()
+        if len(escape) > 1:
+            raise Refused("an escape beyond ASCII is not compiled", expr.span)
+        mark = str(escape[0]) if escape else "0"
+        call = (
+            f"esk_text_like({text.c}, {text.bytes}, {_quoted(data)}, "
+            f"{len(data)}, {mark})"
+        )
+        return C(call), text.null
+
     def _compared(self, expr: e.Compare) -> tuple[C, C]:
+        if "text" in (expr.left.type.kind, expr.right.type.kind):
+            call, *nulls = self._texts_compared(expr)
+            op = _RELATIONS.get(expr.op, expr.op)
+            return relation(call, op, C("0")), any_of(*nulls)
         left, right = self.value(expr.left), self.value(expr.right)
         null = any_of(left.null, right.null)
         op = _RELATIONS.get(expr.op, expr.op)
@@ -384,6 +433,10 @@ class Values:
         return relation(call, op, C("0"))
 
     def _are_same(self, expr: e.Same) -> C:
+        if "text" in (expr.left.type.kind, expr.right.type.kind):
+            call, a, b = self._texts_compared(expr)
+            equal = relation(call, "==", C("0"))
+            return any_of(all_of(negated(a), negated(b), equal), all_of(a, b))
         left, right = self.value(expr.left), self.value(expr.right)
         if left.is_float or right.is_float:
             equal = relation(cast(left, "double"), "==", cast(right, "double"))
@@ -447,6 +500,17 @@ class Values:
         for other in reversed(open_ones):
             other.__exit__(None, None, None)
         return Value(result, null, name, type.lo, type.hi)
+
+
+def _quoted(data: bytes) -> str:
+    """Writes bytes as a string of C."""
+    text = "".join(
+        chr(byte)
+        if 32 <= byte < 127 and chr(byte) not in '"\\?'
+        else f"\\{byte:03o}"
+        for byte in data
+    )
+    return f'"{text}"'
 
 
 def _kept(type: Type) -> str:

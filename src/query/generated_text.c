@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Text of generated C: bytes of a fixed width, or a string.
+#include <string.h>
+
+#include "esker/generated.h"
+
+/// Bytes of a text without the zeros that follow it.
+static uint16_t text_bytes(const uint8_t *text, uint16_t bytes) {
+    while (bytes > 0 && text[bytes - 1u] == 0) {
+        bytes--;
+    }
+    return bytes;
+}
+
+int esk_text_compare(const void *a, uint16_t a_bytes, const void *b,
+                     uint16_t b_bytes) {
+    uint16_t left = text_bytes(a, a_bytes);
+    uint16_t right = text_bytes(b, b_bytes);
+    int order = memcmp(a, b, left < right ? left : right);
+    return order != 0 ? order : (left > right) - (left < right);
+}
+
+void esk_text_copy(char *to, uint16_t to_bytes, const void *text,
+                   uint16_t bytes) {
+    uint16_t copied = bytes < to_bytes ? bytes : (uint16_t)(to_bytes - 1u);
+    memset(to, 0, to_bytes);
+    memcpy(to, text, copied);
+}
+
+/// Bytes of the character at `at`.
+static uint16_t character_bytes(const uint8_t *text, uint16_t at,
+                                uint16_t bytes) {
+    uint16_t end = (uint16_t)(at + 1u);
+    while (end < bytes && (text[end] & 0xC0u) == 0x80u) {
+        end++;
+    }
+    return (uint16_t)(end - at);
+}
+
+/* After a mismatch the last % takes one character more. Those before it never
+   need to: what follows them has matched at the first place it could. */
+bool esk_text_like(const void *text, uint16_t bytes, const char *pattern,
+                   uint16_t pattern_bytes, char escape) {
+    const uint8_t *in = text;
+    uint16_t at = 0;
+    uint16_t next = 0;
+    uint16_t any = UINT16_MAX; ///< behind the last % of the pattern
+    uint16_t taken = 0;        ///< where the text goes on that it took
+    bytes = text_bytes(in, bytes);
+    while (at < bytes || next < pattern_bytes) {
+        char wanted = next < pattern_bytes ? pattern[next] : 0;
+        bool plain = next < pattern_bytes && escape != 0 && wanted == escape;
+        if (!plain && next < pattern_bytes && wanted == '%') {
+            any = ++next;
+            taken = at;
+            continue;
+        }
+        if (plain && next + 1u < pattern_bytes) {
+            wanted = pattern[next + 1u];
+        }
+        if (next < pattern_bytes && at < bytes &&
+            ((!plain && wanted == '_') || in[at] == (uint8_t)wanted)) {
+            bool one = plain || wanted != '_';
+            at = (uint16_t)(at + (one ? 1u : character_bytes(in, at, bytes)));
+            next = (uint16_t)(next + (plain ? 2u : 1u));
+            continue;
+        }
+        if (any == UINT16_MAX || taken >= bytes) {
+            return false;
+        }
+        taken = (uint16_t)(taken + character_bytes(in, taken, bytes));
+        at = taken;
+        next = any;
+    }
+    return true;
+}
