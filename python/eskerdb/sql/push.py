@@ -171,7 +171,7 @@ class _Walk:
         emitter = self.emitter
         group = _Group(emitter, node.aggregates)
         keys = self._variables(node.keys, "key")
-        begun = emitter.variable(BOOL, "begun")
+        begun = emitter.variable(BOOL.maybe(), "begun")
 
         def each(row: Row) -> None:
             values = [replaced(key, row) for key in node.keys]
