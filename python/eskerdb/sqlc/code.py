@@ -12,6 +12,7 @@ label: the next call goes on with the loop.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -84,6 +85,7 @@ class Function:
         if first is not None:
             self._numbers[first.resume] = FIRST
         self._items(items, [])
+        self.lines = _used(self.lines)
 
     @property
     def places(self) -> list[tuple[int, str]]:
@@ -160,8 +162,35 @@ class Function:
                 self.lines.append(f"{load.name} = {load.value};")
 
 
+_WORDS = re.compile(r"(?<![>.\w])[A-Za-z_]\w*")  # no members
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
+_LOCAL = re.compile(r"[a-z]\w* ([a-z]\w*) = .*;")
+
+
+def _used(lines: list[str]) -> list[str]:
+    """Leaves out locals that nothing uses."""
+    while True:
+        text = _STRINGS.sub('""', "\n".join(lines))
+        words = Counter(_WORDS.findall(text))
+        kept = [
+            line
+            for line in lines
+            if not (
+                (found := _LOCAL.fullmatch(line))
+                and words[found.group(1)] == _times(line, found.group(1))
+            )
+        ]
+        if len(kept) == len(lines):
+            return lines
+        lines = kept
+
+
+def _times(line: str, name: str) -> int:
+    return _WORDS.findall(_STRINGS.sub('""', line)).count(name)
+
+
 def _names(text: str) -> set[str]:
-    return set(re.findall(r"[A-Za-z_]\w*", text))
+    return set(_WORDS.findall(text))
 
 
 def _text(after: Sequence[Sequence[Item]]) -> str:

@@ -36,7 +36,14 @@ from eskerdb.sqlc.groups import Cells
 from eskerdb.sqlc.names import LOCALS, Names
 from eskerdb.sqlc.records import Store
 from eskerdb.sqlc.scans import Source
-from eskerdb.sqlc.values import Refused, TextValue, Value, Values, alike, cast
+from eskerdb.sqlc.values import (
+    Refused,
+    TextValue,
+    Value,
+    Values,
+    cast,
+    integers_compared,
+)
 
 
 @dataclass
@@ -467,7 +474,7 @@ class CEmitter(Emitter):
             yield
 
     def _key_is(self, source: Source, op: str, value: Value) -> C:
-        return relation(*alike(source.key_value(), value, op))
+        return integers_compared(source.key_value(), op, value)
 
     @contextmanager
     def _found(self, source: Source, found: C, outer: bool) -> Iterator[None]:

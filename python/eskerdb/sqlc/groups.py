@@ -28,7 +28,7 @@ from eskerdb.sqlc.cexpr import (
     negated,
     relation,
 )
-from eskerdb.sqlc.values import Refused, Value, cast
+from eskerdb.sqlc.values import Refused, Value, cast, integers_compared
 
 if TYPE_CHECKING:
     from eskerdb.sqlc.emitter import CEmitter
@@ -159,25 +159,24 @@ class Cells:
         return "0"
 
     def add(self, emitter: CEmitter, values: Sequence[e.Expr | None]) -> None:
-        counted = set()
+        """Adds values; the count of rows is last: it says which was first."""
+        rows = None
         for cell in self.cells:
-            index = self.of.index(cell)
-            argument = values[index]
-            if argument is None or cell.argument is None:
-                if cell.count not in counted:
-                    emitter.line(f"{cell.count}++;")
-                    counted.add(cell.count)
+            if cell.argument is None or not cell.type.nullable:
+                rows = cell.count
+            if cell.argument is None:
                 continue
+            argument = values[self.of.index(cell)]
+            assert argument is not None
             if argument.type.kind == "text":
                 raise Refused("count() of text is not compiled to C")
             value = emitter.values.value(argument)
-            self._add_value(emitter, cell, value, counted)
+            if value.null != TRUE:
+                self._add_value(emitter, cell, value)
+        if rows is not None:
+            emitter.line(f"{rows}++;")
 
-    def _add_value(
-        self, emitter: CEmitter, cell: _Cell, value: Value, counted: set[C]
-    ) -> None:
-        if value.null == TRUE:
-            return
+    def _add_value(self, emitter: CEmitter, cell: _Cell, value: Value) -> None:
         with emitter.under(negated(value.null)):
             if value.c.binds and len(cell.members) > 1:
                 c = emitter.local(value.ctype, "value", str(value.c))
@@ -186,10 +185,8 @@ class Cells:
             for function in ("min", "max", "first", "last", "sum"):
                 if function in cell.members:
                     self._add_to(emitter, cell, function, value, first)
-            if cell.count not in counted:
+            if cell.type.nullable:
                 emitter.line(f"{cell.count}++;")
-        if not cell.type.nullable:
-            counted.add(cell.count)
 
     def _add_to(
         self,
@@ -206,9 +203,13 @@ class Cells:
         kept = cast(value, ctype.stored(cell.type))
         condition = TRUE if function == "last" else first
         if function in ("min", "max"):
-            beyond = relation(kept, "<" if function == "min" else ">", member)
-            is_float = cell.type.kind == "f64"
-            condition = any_of(first, beyond) if is_float else beyond
+            op = "<" if function == "min" else ">"
+            if cell.type.kind == "f64":
+                condition = any_of(first, relation(kept, op, member))
+            else:
+                condition = integers_compared(
+                    value, op, _any_value(member, cell.type)
+                )
         with emitter.under(condition):
             emitter.line(f"{member} = {kept};")
 
@@ -300,6 +301,13 @@ class Cells:
             "struct esk_wide_sum": "struct esk_avg_wide",
         }.get(cell.sum_kind)
         return (name, f"{{{sum}, {count}}}") if name else None
+
+
+def _any_value(member: C, type: Type) -> Value:
+    """A member that may also be an end of its C type."""
+    kept = ctype.stored(type)
+    lo, hi = (0, 1) if kept == "bool" else ctype.limits(kept)
+    return Value(member, FALSE, kept, lo, hi)
 
 
 def _extremes(type: Type) -> tuple[str, str]:

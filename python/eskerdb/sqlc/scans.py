@@ -13,7 +13,7 @@ from eskerdb.sqlc import ctype
 from eskerdb.sqlc.cexpr import FALSE, UNARY, C, all_of, any_of, relation
 from eskerdb.sqlc.code import Body, Text
 from eskerdb.sqlc.names import clean
-from eskerdb.sqlc.values import Refused, Value, alike, cast
+from eskerdb.sqlc.values import Refused, Value, cast, integers_compared
 
 if TYPE_CHECKING:
     from eskerdb.sqlc.emitter import CEmitter
@@ -388,7 +388,7 @@ def _against(value: Value, op: str, limit: int) -> C:
         limit,
         limit,
     )
-    return relation(*alike(value, other, op))
+    return integers_compared(value, op, other)
 
 
 def clean_upper(name: str) -> str:

@@ -27,6 +27,7 @@ _STYLE = (
     "AllowShortFunctionsOnASingleLine: None, "
     "AllowShortEnumsOnASingleLine: false, SortIncludes: Never}"
 )
+_WORD = re.compile(r"\w+")
 _ENDINGS = ("", "_open", "_next", "_row", "_fill")
 
 
@@ -262,6 +263,11 @@ class _Written:
         return [
             f"{self._next_head()} {{",
             *_declared(lines),
+            *(
+                []
+                if any("row" in _WORD.findall(x) for x in lines)
+                else ["(void)row;"]
+            ),
             *self._dispatch(),
             *lines,
             "}",

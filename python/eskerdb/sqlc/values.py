@@ -417,9 +417,11 @@ class Values:
         op = _RELATIONS.get(expr.op, expr.op)
         if left.is_float != right.is_float:
             return self._compared_exactly(left, op, right), null
+        if left.c == right.c:
+            return TRUE if op in ("==", "<=", ">=") else FALSE, null
         if left.is_float:
             return relation(left.c, op, right.c), null
-        return relation(*alike(left, right, op)), null
+        return integers_compared(left, op, right), null
 
     def _compared_exactly(self, left: Value, op: str, right: Value) -> C:
         """An int with a float."""
@@ -438,10 +440,12 @@ class Values:
             equal = relation(call, "==", C("0"))
             return any_of(all_of(negated(a), negated(b), equal), all_of(a, b))
         left, right = self.value(expr.left), self.value(expr.right)
-        if left.is_float or right.is_float:
+        if left.c == right.c:
+            equal = TRUE
+        elif left.is_float or right.is_float:
             equal = relation(cast(left, "double"), "==", cast(right, "double"))
         else:
-            equal = relation(*alike(left, right, "=="))
+            equal = integers_compared(left, "==", right)
         neither = all_of(negated(left.null), negated(right.null), equal)
         return any_of(neither, all_of(left.null, right.null))
 
@@ -541,6 +545,20 @@ def cast(value: Value, name: str) -> C:
     if name == "bool":
         return relation(value.c, "!=", zero(value))
     return C(f"({name}){value.c.within(ATOM)}", UNARY)
+
+
+def integers_compared(left: Value, op: str, right: Value) -> C:
+    """Compares integers; a constant where their intervals say the result."""
+    if op in (">", ">="):
+        return integers_compared(right, op.replace(">", "<"), left)
+    below, above = left.hi < right.lo, left.lo > right.hi
+    if op == "<" and (below or left.lo >= right.hi):
+        return TRUE if below else FALSE
+    if op == "<=" and (left.hi <= right.lo or above):
+        return FALSE if above else TRUE
+    if op in ("==", "!=") and (below or above):
+        return TRUE if op == "!=" else FALSE
+    return relation(*alike(left, right, op))
 
 
 def alike(left: Value, right: Value, op: str) -> tuple[C, str, C]:
