@@ -12,6 +12,7 @@ give the same rows.
 import json
 import os
 import re
+import shutil
 import sqlite3
 import struct
 import subprocess
@@ -155,6 +156,52 @@ def instructions():
     return spent
 
 
+def small():
+    """Bytes of code, RAM and stack of each query on ATmega2560, by query."""
+    if shutil.which("avr-gcc") is None:
+        print("bench_query: no avr-gcc: its sizes are skipped")
+        return {}
+    source = OUT / "avr.c"
+    lines = [f"struct {q} ram_{q};" for q in QUERIES]
+    source.write_text('#include "app.c"\n' + "\n".join(lines) + "\n")
+    subprocess.run(
+        [
+            "avr-gcc", "-mmcu=atmega2560", "-std=c11", "-Os", "-mcall-prologues",
+            "-fstack-usage", f"-I{ROOT}/include", "-c", str(source),
+            "-o", str(OUT / "avr.o"),
+        ],
+        check=True, cwd=OUT,
+    )  # fmt: skip
+    listed = subprocess.run(
+        ["avr-nm", "-S", str(OUT / "avr.o")],
+        check=True, text=True, capture_output=True,
+    ).stdout  # fmt: skip
+    sizes = {
+        name: int(size, 16)
+        for size, name in re.findall(
+            r"^\w+ (\w+) \w (\w+)$", listed, re.MULTILINE
+        )
+    }
+    frames = {
+        name: int(size)
+        for name, size in re.findall(
+            r":(\w+)\t(\d+)\t", (OUT / "avr.su").read_text()
+        )
+    }
+
+    def of(query, found):
+        return [v for n, v in found.items() if n.startswith(f"{query}_")]
+
+    return {
+        query: (
+            sum(of(query, sizes)),
+            sizes[f"ram_{query}"],
+            max(of(query, frames)),
+        )
+        for query in QUERIES
+    }
+
+
 def duck_times(texts):
     """Milliseconds of DuckDB by the clock, on one thread, tables in RAM."""
     import duckdb
@@ -207,6 +254,7 @@ def main():
             answers[words[0], words[1]] = words[2:]
     spent = instructions()
     duck = duck_times(texts)
+    avr = small()
     wrong = 0
     for query in QUERIES:
         found = {side: answers[query, side][:2] for side in SIDES}
@@ -225,6 +273,12 @@ def main():
         show("RAM, generated", query, int(ram[query][0]), "B")
         show("RAM, machine", query, int(ram[query][1]), "B")
         show("program", query, sizes[query], "B")
+        for metric, value in zip(
+            ("code, AVR", "RAM, AVR", "stack, AVR"),
+            avr.get(query, ()),
+            strict=False,
+        ):
+            show(metric, query, value, "B", "ATmega2560, -Os")
         for name, top, below in (
             ("generated / hand", "generated", "hand"),
             ("machine / hand", "machine", "hand"),

@@ -15,6 +15,18 @@ from report_series import meets, number, table
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "docs" / "results"
 QUERIES = ("q1", "q2", "q3", "q4", "q5")
+SIDES = {
+    "hand": "hand",
+    "generated": "generated C",
+    "machine": "machine",
+    "sqlite": "SQLite",
+}
+RATIOS = (
+    "generated / hand",
+    "machine / hand",
+    "SQLite / generated",
+    "SQLite / machine",
+)
 HEAD = """# Queries: generated C and the machine
 
 Made by `make bench-query OUT=file.json` and `bench/report_query.py file.json`;
@@ -46,71 +58,79 @@ def bold(row):
     return f"**{shown}** (target {row['target']})" if met is False else shown
 
 
+class Page:
+    """The tables over the results."""
+
+    def __init__(self, rows):
+        self.found = {row["metric"]: row for row in rows}
+
+    def line(self, name, metric, show=lambda row: number(row["value"])):
+        return [name, *(show(self.found[f"{q}, {metric}"]) for q in QUERIES)]
+
+    def instructions(self):
+        def scaled(row):
+            return f"{row['value'] / 1e6:.3g}"
+
+        return (
+            [self.line("rows of the answer", "rows")]
+            + [
+                self.line(name, f"instructions, {side}", scaled)
+                for side, name in SIDES.items()
+            ]
+            + [
+                self.line(name, f"instructions, {name}", bold)
+                for name in RATIOS
+            ]
+        )
+
+    def times(self):
+        sides = {**SIDES, "duckdb": "DuckDB"}
+        return [self.line(name, f"time, {s}") for s, name in sides.items()]
+
+    def memory(self):
+        return [
+            self.line(f"page reads, {name}", f"page reads, {side}")
+            for side, name in SIDES.items()
+            if side != "sqlite"
+        ] + [
+            self.line("RAM of generated C, B", "RAM, generated"),
+            self.line("RAM of the machine, B", "RAM, machine"),
+            self.line("bytes of its program", "program"),
+        ]
+
+    def small(self):
+        return [
+            self.line("code", "code, AVR"),
+            self.line("RAM, cursors and rows included", "RAM, AVR"),
+            self.line("stack of its own calls", "stack, AVR"),
+        ]
+
+
 def text(rows):
-    found = {row["metric"]: row for row in rows}
-
-    def line(name, metric, show=lambda row: number(row["value"])):
-        return [name, *(show(found[f"{q}, {metric}"]) for q in QUERIES)]
-
-    def scaled(row):
-        return f"{row['value'] / 1e6:.3g}"
-
+    page = Page(rows)
+    head = ["", *QUERIES]
+    most = number(page.found["q1, RAM, SQLite, all queries"]["value"])
     sql = (ROOT / "bench/query/queries.sql").read_text().strip()
-    parts = [HEAD.format(sql=sql)]
-    names = {"hand": "hand", "generated": "generated C", "machine": "machine"}
-    every = {**names, "sqlite": "SQLite"}
-    parts.append("## Instructions, millions\n")
-    parts.append(
-        table(
-            ["", *QUERIES],
-            [line("rows of the answer", "rows")]
-            + [
-                line(name, f"instructions, {side}", scaled)
-                for side, name in every.items()
-            ]
-            + [
-                line(name, f"instructions, {name}", bold)
-                for name in (
-                    "generated / hand",
-                    "machine / hand",
-                    "SQLite / generated",
-                    "SQLite / machine",
-                )
-            ],
-        )
-    )
-    parts.append("A ratio that misses its target is bold.\n")
-    parts.append("## Time, ms\n")
-    parts.append(
-        table(
-            ["", *QUERIES],
-            [
-                line(name, f"time, {side}")
-                for side, name in {**every, "duckdb": "DuckDB"}.items()
-            ],
-        )
-    )
-    parts.append("## Page reads and memory\n")
-    parts.append(
-        table(
-            ["", *QUERIES],
-            [
-                line(f"page reads, {name}", f"page reads, {side}")
-                for side, name in names.items()
-            ]
-            + [
-                line("RAM of generated C, B", "RAM, generated"),
-                line("RAM of the machine, B", "RAM, machine"),
-                line("bytes of its program", "program"),
-            ],
-        )
-    )
-    most = found["q1, RAM, SQLite, all queries"]["value"]
-    parts.append(
+    parts = [
+        HEAD.format(sql=sql),
+        "## Instructions, millions\n",
+        table(head, page.instructions()),
+        "A ratio that misses its target is bold.\n",
+        "## Time, ms\n",
+        table(head, page.times()),
+        "## Page reads and memory\n",
+        table(head, page.memory()),
         "RAM is of x86-64, with the cursors (a cursor has room for 8 ranges) "
-        "and rows, beside\nthe tables' arena. SQLite took at most "
-        f"{number(most)} B for all five.\n"
-    )
+        "and rows,\nbeside the tables' arena. SQLite took at most "
+        f"{most} B for all five.\n",
+    ]
+    if "q1, code, AVR" in page.found:
+        parts += [
+            "## Generated C on ATmega2560, bytes\n",
+            table(head, page.small()),
+            "By avr-gcc -Os -mcall-prologues. The tables' calls take stack "
+            "beside this.\n",
+        ]
     return "\n".join(parts)
 
 
