@@ -120,16 +120,20 @@ def text(rows):
         table(head, page.times()),
         "## Page reads and memory\n",
         table(head, page.memory()),
-        "RAM is of x86-64, with the cursors (a cursor has room for 8 ranges) "
-        "and rows,\nbeside the tables' arena. SQLite took at most "
-        f"{most} B for all five.\n",
+        (
+            "RAM is of x86-64, with the cursors (a cursor has room for 8 ranges) "
+            "and rows,\nbeside the tables' arena. SQLite took at most "
+            f"{most} B for all five.\n"
+        ),
     ]
     if "q1, code, AVR" in page.found:
         parts += [
             "## Generated C on ATmega2560, bytes\n",
             table(head, page.small()),
-            "By avr-gcc -Os -mcall-prologues. The tables' calls take stack "
-            "beside this.\n",
+            (
+                "By avr-gcc -Os -mcall-prologues. The tables' calls take stack "
+                "beside this.\n"
+            ),
         ]
     return "\n".join(parts)
 

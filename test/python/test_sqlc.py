@@ -150,6 +150,22 @@ SELECT count(who), sum(x) FROM notes WHERE who IN ('bo', 'anna', 'x');
 SELECT uwa.wind, who FROM uwa LEFT JOIN notes ON notes.n = uwa.wind;
 -- name: text_case
 SELECT CASE WHEN who < 'b' THEN 1 ELSE 0 END, who IS NULL FROM notes;
+-- name: groups_looked_up
+SELECT h, n, x FROM (SELECT t / 10 AS h, count(*) AS n FROM log
+WHERE t >= 0 GROUP BY t / 10) AS g JOIN dev ON dev.id = g.h;
+-- name: groups_left_looked_up
+SELECT h, n, x FROM (SELECT t / 10 AS h, count(*) AS n FROM log
+WHERE t >= 0 GROUP BY t / 10) AS g LEFT JOIN dev ON dev.id = g.h;
+-- name: groups_merged
+SELECT h, m, who FROM (SELECT t / 3 AS h, count(*) AS m FROM log
+WHERE t >= 0 GROUP BY t / 3) AS g JOIN notes ON notes.n = g.h;
+-- name: ranges_looked_up
+SELECT h, m, x FROM (SELECT t / 10 AS h, count(*) AS m FROM log
+WHERE t IN (2, 3, 8, 10, 12) OR t > 100 GROUP BY t / 10) AS g
+LEFT JOIN dev ON dev.id = g.h;
+-- name: keys_looked_up
+SELECT log.t, x FROM log JOIN dev ON dev.id = log.t
+WHERE log.t IN (2, 3, 8, 10, 12, 16, 20, 24, 40);
 -- name: constants
 SELECT 1, -5 / 2, 7 % -3, NULL IS NULL;
 """

@@ -108,7 +108,7 @@ class CEmitter(Emitter):
         self.fills: dict[tuple[str, ...], Fill] = {}
         self.sources: dict[int, Source] = {}
         self.tables: dict[str, str] = {}
-        self.scans: set[str] = set()
+        self.places = Names()  # of scans, and of labels
         self.needs: set[str] = set()
         self.is_single = _sources(query.plan) == 1
         self.values = Values(self)
@@ -386,7 +386,7 @@ class CEmitter(Emitter):
         body = Body(
             f"while ((status = {source.next()}) == ESK_OK)",
             loop=True,
-            resume=f"read_{source.name}",
+            resume=self.places.new(f"read_{source.name}"),
         )
         if hoisted:
             self._hoist(source, body)
@@ -424,7 +424,7 @@ class CEmitter(Emitter):
     @contextmanager
     def advance(self, scan: p.Scan, key: e.Expr, outer: bool) -> Iterator[None]:
         source = self.sources[scan.number]
-        label = f"advance_{source.name}"
+        label = self.places.new(f"advance_{source.name}")
         self._items.append(Label(label))
         value = self.values.value(key)
         wanted = value.c
@@ -495,7 +495,7 @@ class CEmitter(Emitter):
             )
         source = self._source(scan, True)
         source.keep_key()
-        label = f"look_up_{source.name}"
+        label = self.places.new(f"look_up_{source.name}")
         self._items.append(Label(label))
         value = self.values.value(key)
         self.line("status = ESK_NOT_FOUND;")
@@ -530,7 +530,7 @@ class CEmitter(Emitter):
                     f"{{at:count_{source.name}}}, status);"
                 )
             return rows
-        label = f"count_{source.name}"
+        label = self.places.new(f"count_{source.name}")
         self._items.append(Label(label))
         self.line(
             f"status = esk_series_cursor_count(q->{source.table}, "
@@ -626,7 +626,9 @@ class CEmitter(Emitter):
                 "ESK_OK)"
             )
         with self._inside(
-            Body(head, loop=True, resume=f"next_of_{store.name}")
+            Body(
+                head, loop=True, resume=self.places.new(f"next_of_{store.name}")
+            )
         ):
             store.load()
             self.line(f"{store.at}++;")

@@ -37,11 +37,7 @@ class Source:
                 "not compiled to C"
             )
         self.emitter, self.scan = emitter, scan
-        base = scan.table.name
-        self.name = (
-            base if base not in emitter.scans else f"{base}_{scan.number + 1}"
-        )
-        emitter.scans.add(self.name)
+        self.name = emitter.places.new(scan.table.name)
         self.table = emitter.tables[scan.table.name]
         self.key = scan.table.columns[scan.table.key]
         if self.key.kind not in ctype.COLUMNS or self.key.kind[0] == "f":
