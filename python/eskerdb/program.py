@@ -241,4 +241,3 @@ def _row(codec: Any, null: bool, row: bytes) -> Iterator[Any]:
         yield from (None for _ in codec.fixed_names)
     else:
         yield from codec.unpack_many(row)[0]
-

@@ -635,7 +635,7 @@ class CEmitter(Emitter):
             yield
 
     @contextmanager
-    def _inside_else(self) -> Iterator[None]:
+    def otherwise(self) -> Iterator[None]:
         with self._inside(Body("else")):
             yield
 

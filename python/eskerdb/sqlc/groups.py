@@ -31,7 +31,7 @@ from eskerdb.sqlc.cexpr import (
 from eskerdb.sqlc.values import Refused, Value, cast, integers_compared
 
 if TYPE_CHECKING:
-    from eskerdb.sqlc.emitter import CEmitter
+    from eskerdb.sqlc.writer import Writer
 
 _ROW_BITS = 32
 _KNOWN = ("count", "sum", "min", "max", "avg", "first", "last")
@@ -56,7 +56,7 @@ class Cells:
     """The members of some aggregates that are computed together."""
 
     def __init__(
-        self, emitter: CEmitter, aggregates: Sequence[p.Aggregate]
+        self, emitter: Writer, aggregates: Sequence[p.Aggregate]
     ) -> None:
         self.aggregates = aggregates
         self.count_type = "uint32_t" if emitter.is_single else "int64_t"
@@ -70,7 +70,7 @@ class Cells:
                 raise Refused(f"{text} is not compiled to C")
             self.of.append(self._cell(emitter, aggregate))
 
-    def _cell(self, emitter: CEmitter, aggregate: p.Aggregate) -> _Cell:
+    def _cell(self, emitter: Writer, aggregate: p.Aggregate) -> _Cell:
         argument = aggregate.argument
         is_text = argument is not None and argument.type.kind == "text"
         if is_text and aggregate.function != "count":
@@ -100,7 +100,7 @@ class Cells:
             self._add(emitter, cell, function)
         return cell
 
-    def _counted(self, emitter: CEmitter, cell: _Cell) -> None:
+    def _counted(self, emitter: Writer, cell: _Cell) -> None:
         """An argument that is never NULL is counted with the rows."""
         if not cell.type.nullable or cell.argument is None:
             for other in self.cells[:-1]:
@@ -114,7 +114,7 @@ class Cells:
             else "count",
         )
 
-    def _add(self, emitter: CEmitter, cell: _Cell, function: str) -> None:
+    def _add(self, emitter: Writer, cell: _Cell, function: str) -> None:
         kind = ctype.stored(cell.type)
         if cell.type.kind == "null":
             kind = "uint8_t"
@@ -125,7 +125,7 @@ class Cells:
         name = f"{function}_{cell.name}".rstrip("_")
         cell.members[function] = emitter.member(kind, name, wide)
 
-    def _sum_kind(self, emitter: CEmitter, type: Type) -> str:
+    def _sum_kind(self, emitter: Writer, type: Type) -> str:
         if type.kind == "f64":
             return "struct esk_f64_sum"
         rows = 1 << _ROW_BITS
@@ -158,7 +158,7 @@ class Cells:
             return lo if function == "max" else hi
         return "0"
 
-    def add(self, emitter: CEmitter, values: Sequence[e.Expr | None]) -> None:
+    def add(self, emitter: Writer, values: Sequence[e.Expr | None]) -> None:
         """Adds values; the count of rows is last: it says which was first."""
         rows = None
         for cell in self.cells:
@@ -176,7 +176,7 @@ class Cells:
         if rows is not None:
             emitter.line(f"{rows}++;")
 
-    def _add_value(self, emitter: CEmitter, cell: _Cell, value: Value) -> None:
+    def _add_value(self, emitter: Writer, cell: _Cell, value: Value) -> None:
         with emitter.under(negated(value.null)):
             if value.c.binds and len(cell.members) > 1:
                 c = emitter.local(value.ctype, "value", str(value.c))
@@ -190,7 +190,7 @@ class Cells:
 
     def _add_to(
         self,
-        emitter: CEmitter,
+        emitter: Writer,
         cell: _Cell,
         function: str,
         value: Value,
@@ -214,7 +214,7 @@ class Cells:
             emitter.line(f"{member} = {kept};")
 
     def _add_to_sum(
-        self, emitter: CEmitter, cell: _Cell, member: C, value: Value
+        self, emitter: Writer, cell: _Cell, member: C, value: Value
     ) -> None:
         if cell.sum_kind == "struct esk_f64_sum":
             emitter.line(
@@ -234,7 +234,7 @@ class Cells:
 
     # --------------------------------------------------------------- results
 
-    def result(self, emitter: CEmitter, index: int) -> Value:
+    def result(self, emitter: Writer, index: int) -> Value:
         aggregate, cell = self.aggregates[index], self.of[index]
         function, type = aggregate.function, aggregate.type
         if function == "count":
@@ -253,9 +253,7 @@ class Cells:
         lo, hi = cell.type.lo, cell.type.hi
         return Value(cell.members[function], null, kept, lo, hi)
 
-    def _sum(
-        self, emitter: CEmitter, cell: _Cell, null: C, type: Type
-    ) -> Value:
+    def _sum(self, emitter: Writer, cell: _Cell, null: C, type: Type) -> Value:
         member = cell.members["sum"]
         kind = cell.sum_kind
         if kind == "struct esk_f64_sum":

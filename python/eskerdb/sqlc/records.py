@@ -19,7 +19,7 @@ from eskerdb.sqlc.groups import Cells
 from eskerdb.sqlc.values import Refused, Value, cast
 
 if TYPE_CHECKING:
-    from eskerdb.sqlc.emitter import CEmitter
+    from eskerdb.sqlc.writer import Writer
 
 _SLOTS_MAX = 64
 
@@ -33,7 +33,7 @@ class Store:
 
     def __init__(
         self,
-        emitter: CEmitter,
+        emitter: Writer,
         name: str,
         kept: Sequence[Type],
         capacity: int,
@@ -156,7 +156,7 @@ class Store:
             assert self.cells is not None
             for line in self.cells.clear():
                 emitter.line(line)
-        with emitter._inside_else():
+        with emitter.otherwise():
             self.get(len(self.kept))
             self._load()
 

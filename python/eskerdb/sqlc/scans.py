@@ -16,7 +16,7 @@ from eskerdb.sqlc.names import clean
 from eskerdb.sqlc.values import Refused, Value, cast, integers_compared
 
 if TYPE_CHECKING:
-    from eskerdb.sqlc.emitter import CEmitter
+    from eskerdb.sqlc.writer import Writer
 
 _NONE = "none = true;"
 
@@ -29,7 +29,7 @@ class Source:
     """
 
     def __init__(
-        self, emitter: CEmitter, scan: p.Scan, is_lookup: bool = False
+        self, emitter: Writer, scan: p.Scan, is_lookup: bool = False
     ) -> None:
         if scan.table.kind not in ("series", "tree"):
             raise Refused(

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""What the writers of scans, groups and records ask of the emitter, which
+stands above them."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from eskerdb.sqlc.cexpr import C
+from eskerdb.sqlc.code import Item
+from eskerdb.sqlc.names import Names
+from eskerdb.sqlc.values import Place, Values
+
+
+class Writer(Place, Protocol):
+    """The query that is being written.
+
+    is_single   it reads one table
+    step_pages  after so many pages without a row a call returns ESK_AGAIN
+    tables      C's names, by SQL's
+    places      names of scans, and of labels
+    marks       statements first in the open function
+    needs       what the file has to define
+    """
+
+    is_single: bool
+    step_pages: int
+    tables: dict[str, str]
+    places: Names
+    marks: list[Item]
+    needs: set[str]
+    values: Values
+
+    def member(
+        self, ctype: str, name: str, bytes: int = 0, array: str = ""
+    ) -> C:
+        """Adds a member to the query's struct."""
+
+    def otherwise(self) -> AbstractContextManager[None]:
+        """Writes the else of the condition that was written last."""
