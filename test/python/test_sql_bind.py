@@ -2,11 +2,14 @@
 # SPDX-FileCopyrightText: EskerDB contributors
 """Names, types and plans of SQL, and CREATE statements."""
 
+from dataclasses import replace
+
 import pytest
 
 from conftest import NOR
-from eskerdb import Simulator, Volume
+from eskerdb import Column, Simulator, Volume
 from eskerdb.sql import tables
+from eskerdb.sql.assemble import listing
 from eskerdb.sql.bind import bind
 from eskerdb.sql.engine import Engine, compile_select
 from eskerdb.sql.explain import explained
@@ -250,6 +253,44 @@ def test_what_has_no_meaning_is_refused_with_its_place(
         plan(source, bind(source, statement, infos))
     assert message in str(refusal.value)
     assert f"sql:1:{place}: " in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        (
+            "SELECT a.key FROM uwa a JOIN twin b ON a.key = b.key",
+            "'uwa' and 'twin' have the same columns",
+        ),
+        ("SELECT note FROM sea WHERE note LIKE '%x'", "LIKE of a program"),
+        ("SELECT max(note) FROM sea", "max() of a text"),
+        ("SELECT length(note) FROM sea", "length is not in programs"),
+        ("SELECT key FROM sea WHERE note = :n", "no parameters that are texts"),
+        (f"SELECT {', '.join(['temp + 1'] * 70)} FROM uwa", "a program has 64"),
+    ],
+)
+def test_what_a_program_cannot_do_is_refused(infos, sql, message):
+    source = Source(sql)
+    twin = replace(infos["uwa"], name="twin")
+    with pytest.raises(Refusal) as refusal:
+        compile_select(source, parse(source)[0], {**infos, "twin": twin})
+    assert message in str(refusal.value)
+
+
+def test_long_code_has_far_jumps():
+    """Code of more than 255 bytes is jumped over by JMP16."""
+    with Simulator(geometry=NOR) as chip, Volume.format(chip) as volume:
+        volume.create("log", [Column("t", "u32"), Column("v", "i32")])
+        with volume.open("log") as log:
+            log.append_many((i, i) for i in range(9))
+            values = ", ".join(f"(v + {i}) * t" for i in range(24))
+            (select,) = Engine({"log": log}).prepare(
+                f"SELECT {values} FROM log WHERE v = 3 OR v > 7"
+            )
+            assert any("JMP16" in line for line in listing(select.code.bytes))
+            assert list(select.rows()) == [
+                tuple((v + i) * v for i in range(24)) for v in (3, 8)
+            ]
 
 
 def test_changes_are_bound(infos):

@@ -1,6 +1,20 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""SQL over a volume's tables.
+"""SQL over a volume's tables; docs/sql.md has its rules.
 
-duck.py answers any SQL by DuckDB over Arrow.
+source, tokens      the text, refusals with their places
+syntax, pratt, parse
+                    statements as they are written
+types, expr, interval, rules, fold
+                    typed expressions, and what makes them
+names, bind_expr, bind, logical
+                    what a statement means
+plan, access, ordered, base, joins, planner
+                    how it is done: a tree of operators
+emit, push          the calls by which a plan is written by a back end
+assemble, bytes_expr, bytes_backend
+                    the back end for the machine of src/query
+tables, engine, explain
+                    over open tables, and shown
+duck                any other SQL, by DuckDB over Arrow
 """

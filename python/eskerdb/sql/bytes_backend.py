@@ -64,9 +64,13 @@ def compiled(query: Query) -> Code:
     while True:
         writer = _Writer(separate)
         push.write(query, writer)
-        if writer.moved <= separate:
+        moved = writer.moved
+        if writer.registers.count > asm.REGISTERS_MAX:
+            # What an output computes on the way is then not kept for others.
+            moved = set(range(len(query.names)))
+        if moved <= separate:
             return Code(writer.finished(), query)
-        separate |= writer.moved
+        separate |= moved
 
 
 @dataclass
@@ -124,6 +128,7 @@ class _Writer(Expressions, Emitter):
         program.registers = max(self.registers.count, 1)
         for entries in self._outputs or []:
             program.outputs += entries
+        self._check_tables()
         for what, count, most in (
             ("registers", program.registers, asm.REGISTERS_MAX),
             ("scans", len(program.tables), asm.TABLES_MAX),
@@ -140,6 +145,18 @@ class _Writer(Expressions, Emitter):
                 f"the program has {len(made):,} bytes, of {asm.BYTES_MAX:,}"
             )
         return made
+
+    def _check_tables(self) -> None:
+        """Raises Unsupported when a program cannot tell two tables apart."""
+        found: dict[tuple[int, int], str] = {}
+        for table in self.query.tables:
+            shape = table.fingerprint, table.row_bytes
+            other = found.setdefault(shape, table.name)
+            if other != table.name:
+                raise Unsupported(
+                    f"'{other}' and '{table.name}' have the same columns: a "
+                    "program finds tables by their fingerprints"
+                )
 
     # Values -----------------------------------------------------------------
 
@@ -615,8 +632,9 @@ class _Writer(Expressions, Emitter):
             count = slots_of(kind)
             if i not in self._own:
                 self._own[i] = self.registers.take(count)
-            self.slots(value, self._own[i], kind.bytes)
             first = self._own[i]
+            with self.scope():
+                self.slots(value, first, kind.bytes)
             return self._entries(kind, first)
         if is_text and isinstance(value, e.Column):
             cursor, table = self.places[value.scan]

@@ -182,11 +182,6 @@ class Expressions:
                 return self.number(text_slots(data, 1)[0])
             return self.number(int(expr.value))
         if isinstance(expr, e.Parameter):
-            if expr.type.kind == "text":
-                raise Unsupported(
-                    f":{expr.name}: a program has no parameters that are texts",
-                    expr.span,
-                )
             return expr.index
         if isinstance(expr, e.Variable):
             return self.variables[expr.index]
@@ -461,6 +456,11 @@ class Expressions:
                     self.program.op("NULL", into + i)
                 return list(range(into, into + count))
             return [first]
+        if isinstance(expr, e.Parameter):
+            raise Unsupported(
+                f":{expr.name}: a program has no parameters that are texts",
+                expr.span,
+            )
         count = -(-width // SLOT) if width else slots_of(expr.type)
         own = slots_of(expr.type)
         places = None if into is None else range(into, into + count)
