@@ -5,14 +5,17 @@ against SQLite, which both have the same rows."""
 
 import math
 import os
+import re
 import sqlite3
 import struct
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from conftest import NOR
 from eskerdb import Column, EskerError, Limit, Simulator, Volume
+from eskerdb.sql.duck import speak
 from eskerdb.sql.engine import Engine, Refusal
 from sql_statements import WORDS, Statements
 
@@ -220,6 +223,59 @@ def test_random_statements_give_the_rows_of_sqlite(engines):
         )
         run_count += 1
     assert run_count > STATEMENTS * 0.8, (run_count, refused)
+
+
+def test_random_statements_give_the_rows_of_duckdb(engines):
+    """DuckDB with the settings that `esker query` gives it."""
+    engine, _ = engines
+    statements = Statements(SEED + 2)
+    same = 0
+    with duckdb.connect() as duck:
+        speak(duck)
+        duck.execute(
+            "CREATE MACRO bucket(k, w) AS k - ((k % w) + w) % w;"
+            "CREATE TABLE t (k BIGINT, a BIGINT, b BIGINT, f DOUBLE, g DOUBLE,"
+            " n VARCHAR);"
+            "CREATE TABLE u (k BIGINT, a BIGINT, f DOUBLE);"
+            "CREATE TABLE r (id BIGINT, v BIGINT, s VARCHAR)"
+        )
+        for name, found in data().items():
+            marks = ", ".join("?" * len(found[0]))
+            duck.executemany(
+                f"INSERT INTO {name} VALUES ({marks})",
+                [nulled(name, row) for row in found],
+            )
+        for number in range(STATEMENTS // 2):
+            sql = statements.statement()
+            try:
+                ours = run(engine, sql)
+            except (Refusal, Limit):
+                continue
+            theirs = duck.execute(in_duckdb(sql)).fetchall()
+            theirs = [
+                tuple(int(v) if isinstance(v, bool) else v for v in row)
+                for row in theirs
+            ]
+            ordered = " ORDER BY " in sql and "LIMIT" in sql.split(")")[-1]
+            assert same_rows(ours, theirs, ordered), (
+                f"ESK_SEED={SEED}, statement {number}: {sql}\n"
+                f"{len(ours)} {ours[:5]}\n{len(theirs)} {theirs[:5]}"
+            )
+            same += 1
+    assert same > STATEMENTS * 0.4
+
+
+def in_duckdb(sql: str) -> str:
+    """Returns a statement in DuckDB's words: it has no IS of numbers, and 2.5
+    is a decimal."""
+    sql = re.sub(r"(\d\.\d+)(?![\de])", r"\1e0", sql)
+    return re.sub(
+        r" IS (NOT )?(-?\d)",
+        lambda found: (
+            f" IS {'' if found[1] else 'NOT '}DISTINCT FROM {found[2]}"
+        ),
+        sql,
+    )
 
 
 def known_refusal(text: str) -> bool:

@@ -155,7 +155,7 @@ class Program:
     def place(self, label: Label) -> None:
         self.ops.append(label)
 
-    def load(self, register: int, value: int, early: bool = True) -> None:
+    def load(self, register: int, value: int) -> None:
         """Loads a constant, before all other instructions."""
         for name, form in (
             ("LDI8", "<b"),
@@ -169,7 +169,7 @@ class Program:
                 continue
             self._flag(name)
             made = _Op(name, bytes([register]) + data)
-            (self.first if early else self.ops).append(made)
+            self.first.append(made)
             return
         raise AssertionError(value)
 

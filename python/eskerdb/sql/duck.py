@@ -264,7 +264,7 @@ _SETTINGS = (
 )
 
 
-def _speak(connection: duckdb.DuckDBPyConnection) -> None:
+def speak(connection: duckdb.DuckDBPyConnection) -> None:
     """Sets how integers divide and NULLs sort, as the machine does it."""
     for setting in _SETTINGS:
         try:
@@ -293,7 +293,7 @@ class Database:
         self.skipped: dict[str, EskerError] = {}
         self.tables: dict[str, Series | OpenTree | Kv] = {}
         self.connection = duckdb.connect()
-        _speak(self.connection)
+        speak(self.connection)
         self._own: list[Series | Tree | Kv] = []
         self._kv_rows: list[_KvRows] = []
         given = {table.name: table for table in opened}

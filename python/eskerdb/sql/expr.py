@@ -220,13 +220,6 @@ class Not(Expr):
 
 
 @dataclass(frozen=True)
-class Truth(Expr):
-    """A number as a condition: TRUE where it is not 0."""
-
-    operand: Expr = None  # type: ignore[assignment]
-
-
-@dataclass(frozen=True)
 class IsNull(Expr):
     """TRUE or FALSE, never NULL."""
 
