@@ -28,9 +28,13 @@ static const struct esk_geometry geometry = {.block_count = BLOCKS,
                                              .page_bytes = PAGE_BYTES,
                                              .program_bytes = 1,
                                              .erased_value = 0xFF};
+static const uint8_t no_temp[] = {0x00, 0x80}; /* -32,768, little-endian */
 static const struct esk_column columns[] = {
     {.name = "time", .unit = "s", .type = ESK_TYPE_U32},
-    {.name = "temp", .unit = "0.1 degC", .type = ESK_TYPE_I16},
+    {.name = "temp",
+     .unit = "0.1 degC",
+     .type = ESK_TYPE_I16,
+     .missing = no_temp},
     {.name = "door", .type = ESK_TYPE_U8},
 };
 static const struct esk_series_spec spec = {

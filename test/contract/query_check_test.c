@@ -125,8 +125,8 @@ ESK_TEST(program_check_refuses_what_a_source_cannot_do) {
         ".table 3\n.regs 2\nFOR c0 8 r0 r0 0\nADVANCE c0 r0 x\nx: HALT",
         ".table 4\n.regs 2\nFOR c0 8 r0 r0 0\nADVANCE c0 r0 x\nx: HALT",
         /* ranges of a tree */
-        ".table 2\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x31 r0 r0\n"
-        "b: NEXT c0 b\nx: HALT",
+        (".table 2\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x31 r0 r0\n"
+         "b: NEXT c0 b\nx: HALT"),
     };
     query_start(0);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -175,26 +175,26 @@ ESK_TEST(program_check_refuses_registers_and_tables_that_there_are_none_of) {
         ".table 0\n.regs 2\nCOUNT r0 c0\nHALT",
         ".table 0\n.regs 2\nCOUNT r0 c1\nHALT",
         ".table 0\n.regs 2\nADVANCE c0 r0 x\nx: HALT",
-        ".table 0\n.regs 2\nFOR c0 0 r0 r0 x\nb: COUNT r0 c0\nNEXT c0 b\n"
-        "x: HALT",
+        (".table 0\n.regs 2\nFOR c0 0 r0 r0 x\nb: COUNT r0 c0\nNEXT c0 b\n"
+         "x: HALT"),
     };
     all_refused(texts, sizeof texts / sizeof texts[0]);
 }
 
 ESK_TEST(program_check_refuses_ranges_helpers_and_text_that_do_not_fit) {
     static const char *const texts[] = {
-        ".table 0\n.regs 2\nFOR c0 16 r0 r0 x 1 0x31 r0 r0\nb: NEXT c0 b\n"
-        "x: HALT",
-        ".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x31 r2 r0\n"
-        "b: NEXT c0 b\nx: HALT",
-        ".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x31 r0 r2\n"
-        "b: NEXT c0 b\nx: HALT",
-        ".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x01 r0 r0\n"
-        "b: NEXT c0 b\nx: HALT",
-        ".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0xb1 r0 r0\n"
-        "b: NEXT c0 b\nx: HALT",
-        ".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x91 r0 r0\n"
-        "b: NEXT c0 b\nx: HALT",
+        (".table 0\n.regs 2\nFOR c0 16 r0 r0 x 1 0x31 r0 r0\nb: NEXT c0 b\n"
+         "x: HALT"),
+        (".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x31 r2 r0\n"
+         "b: NEXT c0 b\nx: HALT"),
+        (".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x31 r0 r2\n"
+         "b: NEXT c0 b\nx: HALT"),
+        (".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x01 r0 r0\n"
+         "b: NEXT c0 b\nx: HALT"),
+        (".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0xb1 r0 r0\n"
+         "b: NEXT c0 b\nx: HALT"),
+        (".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x91 r0 r0\n"
+         "b: NEXT c0 b\nx: HALT"),
         /* helpers */
         ".regs 2\nPUSH h0\nHALT",
         ".regs 2\n.helper 1 1 1 0 0 1\nGROUP h0\nHALT",
@@ -255,18 +255,18 @@ ESK_TEST(program_check_refuses_jumps_and_loops_that_could_not_end) {
         ".table 0\n.regs 1\nFOR c0 0 r0 r0 x\nx: HALT",
         ".table 0\n.regs 1\nFOR c0 0 r0 r0 x\nb: EMIT\nNEXT c0 0\nx: HALT",
         ".table 0\n.regs 1\na: FOR c0 0 r0 r0 x\nEMIT\nNEXT c0 a\nx: HALT",
-        ".table 0\n.regs 1\nFOR c0 0 r0 r0 y\nb: EMIT\nNEXT c0 b\nx: EMIT\n"
-        "y: HALT",
-        ".table 0\n.table 1\n.regs 1\nFOR c0 0 r0 r0 x\nb: EMIT\nNEXT c1 b\n"
-        "x: HALT",
-        ".table 0\n.table 1\n.regs 1\nFOR c0 0 r0 r0 x\na: FOR c1 0 r0 r0 y\n"
-        "b: EMIT\nNEXT c0 a\nx: NEXT c1 b\ny: HALT",
-        ".table 0\n.regs 1\nFOR c0 0 r0 r0 x\nb: NEXT c0 b\n"
-        "x: FOR c0 0 r0 r0 y\nc: NEXT c0 c\ny: HALT",
-        ".table 0\n.regs 1\n.helper 1 1 1 0 0 1\nFOR c0 0 r0 r0 x\n"
-        "b: NEXTH h0 b\nx: HALT",
-        ".regs 1\n.helper 1 1 1 0 0 1\nFORH h0 x\nb: NEXTH h0 b\n"
-        "x: FORH h0 y\nc: NEXTH h0 c\ny: HALT",
+        (".table 0\n.regs 1\nFOR c0 0 r0 r0 y\nb: EMIT\nNEXT c0 b\nx: EMIT\n"
+         "y: HALT"),
+        (".table 0\n.table 1\n.regs 1\nFOR c0 0 r0 r0 x\nb: EMIT\nNEXT c1 b\n"
+         "x: HALT"),
+        (".table 0\n.table 1\n.regs 1\nFOR c0 0 r0 r0 x\na: FOR c1 0 r0 r0 y\n"
+         "b: EMIT\nNEXT c0 a\nx: NEXT c1 b\ny: HALT"),
+        (".table 0\n.regs 1\nFOR c0 0 r0 r0 x\nb: NEXT c0 b\n"
+         "x: FOR c0 0 r0 r0 y\nc: NEXT c0 c\ny: HALT"),
+        (".table 0\n.regs 1\n.helper 1 1 1 0 0 1\nFOR c0 0 r0 r0 x\n"
+         "b: NEXTH h0 b\nx: HALT"),
+        (".regs 1\n.helper 1 1 1 0 0 1\nFORH h0 x\nb: NEXTH h0 b\n"
+         "x: FORH h0 y\nc: NEXTH h0 c\ny: HALT"),
         ".regs 1\n.helper 1 1 1 0 0 1\nFORH h0 x\nb: NEXTH h0 16\nx: HALT",
         ".table 0\n.regs 1\nFOR c0 8 r0 r0 1\nHALT",
     };

@@ -9,15 +9,16 @@ from eskerdb import Geometry
 from eskerdb.sql.access import Limits
 from eskerdb.sql.source import Refusal
 from sql_statements import Statements
-from test_sql_machine import bucket, data, null, same_rows
+from test_sql_machine import bucket, data, nulled, same_rows
 
 SEED = int(os.environ.get("ESK_SEED", "1"))
 STATEMENTS = int(os.environ.get("ESK_C_STATEMENTS", "120"))
 SCHEMA = """
-CREATE TABLE t (k u32 PRIMARY KEY, a i32, b i16, f f32, g f64, n text(5));
+CREATE TABLE t (k u32 PRIMARY KEY, a i32, b i16 MISSING 2,
+    f f32, g f64, n text(5));
 CREATE INDEX ON t (a);
 CREATE INDEX ON t (f);
-CREATE TABLE u (k i64 PRIMARY KEY, a i16, f f32);
+CREATE TABLE u (k i64 PRIMARY KEY, a i16, f f32 MISSING 10.1);
 CREATE TABLE r (id i16 PRIMARY KEY, v i64, s text(9)) USING tree;
 """
 END, LIMIT = 2, -14
@@ -25,7 +26,7 @@ END, LIMIT = 2, -14
 
 def rows():
     return {
-        name: [tuple(map(null, row)) for row in found]
+        name: [nulled(name, row) for row in found]
         for name, found in data().items()
     }
 

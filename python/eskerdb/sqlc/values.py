@@ -320,7 +320,7 @@ class Values:
         null = all_of(negated(yes), negated(no))
         return Value(yes, null, "bool", 0, 1)
 
-    _compare = _logic = _not = _truth = _isnull = _condition
+    _compare = _logic = _not = _isnull = _condition
     _istrue = _same = _like = _condition
 
     def truth(self, expr: e.Expr) -> C:
@@ -349,8 +349,7 @@ class Values:
         elif isinstance(expr, e.Same):
             c, null = self._are_same(expr), FALSE
         else:
-            operand = expr.operand if isinstance(expr, e.Truth) else expr
-            value = self.value(operand)
+            value = self.value(expr)
             null = value.null
             if value.ctype == "bool":
                 c = value.c
