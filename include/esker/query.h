@@ -152,11 +152,11 @@ void esk_source_kv(struct esk_source *source, struct esk_kv *kv,
 /// that is not named.
 struct esk_query_part;
 struct esk_query_parts {
-    const struct esk_query_part *ranges;  ///< ranges of FOR, COUNT
+    const struct esk_query_part *floats;
+    const struct esk_query_part *text;
     const struct esk_query_part *joins;   ///< ADVANCE, GET
     const struct esk_query_part *helpers; ///< top-k, sort and groups
-    const struct esk_query_part *text;
-    const struct esk_query_part *floats;
+    const struct esk_query_part *ranges;  ///< ranges of FOR, COUNT
 };
 
 extern const struct esk_query_part esk_query_part_ranges;

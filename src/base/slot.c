@@ -143,6 +143,106 @@ bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t width,
 
 #endif
 
+#if SIZE_MAX > UINT32_MAX || ESK_QUERY_BITS == 32
+
+bool esk_slot_multiply(esk_slot_bits *r, const esk_slot_bits *y) {
+    esk_slot_bits x = *r;
+    *r = x * *y;
+    return x == 0 || *r / x == *y;
+}
+
+void esk_slot_divide(esk_slot_bits *pair, const esk_slot_bits *y) {
+    esk_slot_bits x = pair[0];
+    pair[0] = x / *y;
+    pair[1] = x % *y;
+}
+
+#elif defined(__AVR__)
+
+bool esk_slot_multiply(esk_slot_bits *r, const esk_slot_bits *y) {
+    uint8_t product[2 * ESK_SLOT_BYTES];
+    const uint8_t *x = (const uint8_t *)r;
+    memset(product, 0, sizeof product);
+    for (uint8_t i = 0; i < ESK_SLOT_BYTES; i++) {
+        uint8_t *to = product + i;
+        const uint8_t *by = (const uint8_t *)y;
+        uint8_t carry = 0;
+        for (uint8_t j = 0; j < ESK_SLOT_BYTES; j++) {
+            uint16_t sum = (uint16_t)((uint16_t)(x[i] * *by++) + *to + carry);
+            *to++ = (uint8_t)sum;
+            carry = (uint8_t)(sum >> 8);
+        }
+        *to = carry;
+    }
+    memcpy(r, product, ESK_SLOT_BYTES);
+    return esk_bytes_are(product + ESK_SLOT_BYTES, ESK_SLOT_BYTES, 0);
+}
+
+void esk_slot_divide(esk_slot_bits *pair, const esk_slot_bits *y) {
+    uint8_t *low = (uint8_t *)pair;
+    uint8_t *high = low + ESK_SLOT_BYTES;
+    uint8_t bits = ESK_QUERY_BITS;
+    memset(high, 0, ESK_SLOT_BYTES);
+    while (bits > 8 && low[ESK_SLOT_BYTES - 1] == 0) {
+        memmove(low + 1, low, ESK_SLOT_BYTES - 1);
+        low[0] = 0;
+        bits = (uint8_t)(bits - 8u);
+    }
+    for (; bits > 0; bits--) {
+        uint8_t rest[ESK_SLOT_BYTES];
+        uint8_t carry = 0;
+        for (uint8_t i = 0; i < 2 * ESK_SLOT_BYTES; i++) {
+            uint8_t byte = low[i];
+            low[i] = (uint8_t)((uint8_t)(byte << 1) | carry);
+            carry = byte >> 7;
+        }
+        if ((bytes_add(rest, high, (const uint8_t *)y, 0xFF, 1) | carry) != 0) {
+            memcpy(high, rest, sizeof rest);
+            low[0] |= 1u;
+        }
+    }
+}
+
+#else
+
+/* Of words: the compilers' division of 64 bits is larger. */
+
+bool esk_slot_multiply(esk_slot_bits *r, const esk_slot_bits *y) {
+    uint32_t x_high = (uint32_t)(*r >> 32);
+    uint32_t y_high = (uint32_t)(*y >> 32);
+    uint64_t product = (uint64_t)(uint32_t)*r * (uint32_t)*y;
+    /* One of the two factors is below 2^32, or it does not fit. */
+    uint64_t cross =
+        (uint64_t)(x_high | y_high) * (uint32_t)(x_high != 0 ? *y : *r) +
+        (product >> 32);
+    *r = cross << 32 | (uint32_t)product;
+    return (x_high == 0 || y_high == 0) && cross >> 32 == 0;
+}
+
+void esk_slot_divide(esk_slot_bits *pair, const esk_slot_bits *y) {
+    uint64_t x = pair[0];
+    uint64_t by = *y;
+    uint64_t rest = 0;
+    uint8_t bits = ESK_QUERY_BITS;
+    if (x >> 32 == 0) {
+        x <<= 32;
+        bits = 32;
+    }
+    for (; bits > 0; bits--) {
+        bool carry = (int64_t)rest < 0;
+        rest = rest + rest + ((int64_t)x < 0 ? 1u : 0u);
+        x += x;
+        if (carry || rest >= by) {
+            rest -= by;
+            x++;
+        }
+    }
+    pair[0] = x;
+    pair[1] = rest;
+}
+
+#endif
+
 /// Byte `index` of a slot, the highest one first.
 static inline uint8_t *byte_of(esk_slot *slot, uint8_t index) {
     uint8_t last = ESK_SLOT_BYTES - 1;

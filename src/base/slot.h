@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/inline.h"
 #include "esker/query.h"
 
 /// A slot's bits, for arithmetic that wraps.
@@ -32,6 +33,12 @@ enum { ESK_SLOT_BYTES = ESK_QUERY_BITS / 8 };
 #define ESK_SLOT_MIN (-ESK_SLOT_MAX - 1)
 #define ESK_SLOT_SIGN ((esk_slot_bits)1 << (ESK_QUERY_BITS - 1))
 
+/// to = from.
+static ESK_APART_OR_INLINE void esk_slot_copy(esk_slot *to,
+                                              const esk_slot *from) {
+    *to = *from;
+}
+
 /// Whether the slot is below zero.
 bool esk_slot_is_negative(const esk_slot *slot);
 
@@ -45,6 +52,13 @@ bool esk_slot_add(esk_slot *r, const esk_slot *a, const esk_slot *b,
 
 /// Adds a to a number of two slots, the low one first.
 void esk_slot_add_wide(esk_slot *sum, const esk_slot *a);
+
+/// r = r * y, of magnitudes. Returns whether the product fits the bits.
+bool esk_slot_multiply(esk_slot_bits *r, const esk_slot_bits *y);
+
+/// Divides the magnitude pair[0] by y, not 0: pair[0] is the quotient, pair[1]
+/// the remainder.
+void esk_slot_divide(esk_slot_bits *pair, const esk_slot_bits *y);
 
 /// r = the little-endian integer of `width` bytes, 1, 2, 4 or 8.
 /// Returns whether it fits.

@@ -108,10 +108,7 @@ static void float_aggregate(struct esk_program *program, uint8_t mask,
     if (value == NULL || (mask & ESK_WINDOW_HAS_SUM) == 0) {
         return;
     }
-    if (program->nulls[sum] != 0) {
-        memset(program->values + sum, 0, 2 * sizeof(esk_slot));
-        memset(program->nulls + sum, 0, 2);
-    }
+    program->nulls[sum] = 0;
     sum_add(program->values + sum, real_get(value));
 }
 

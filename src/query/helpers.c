@@ -29,7 +29,7 @@ static void helpers_carve(struct esk_program *program,
         uint16_t capacity = esk_load_u16(entry + ESK_PROGRAM_HELPER_CAPACITY);
         uint8_t *memory =
             esk_arena_take(arena, ESK_RECORD_BYTES(slots) * capacity);
-        if (arena->start == NULL || !esk_arena_fits(arena)) {
+        if (arena->start == NULL) {
             continue;
         }
         struct esk_program_helper *helper = &program->helpers[i];

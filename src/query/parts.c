@@ -5,9 +5,9 @@
 #include "esker/query.h"
 
 const struct esk_query_parts esk_query_parts_all = {
-    .ranges = &esk_query_part_ranges,
+    .floats = &esk_query_part_floats,
+    .text = &esk_query_part_text,
     .joins = &esk_query_part_joins,
     .helpers = &esk_query_part_helpers,
-    .text = &esk_query_part_text,
-    .floats = &esk_query_part_floats,
+    .ranges = &esk_query_part_ranges,
 };

@@ -38,15 +38,20 @@ void esk_program_carve(struct esk_program *program, struct esk_arena *arena,
     program->tables = take(arena, count, sizeof(struct esk_program_table));
     program->nulls = take(arena, registers, 1);
     for (uint8_t i = 0; i < count; i++) {
-        struct esk_program_table table;
-        memset(&table, 0, sizeof table);
-        table.source = esk_check_source(check, i);
-        table.row = take(arena, 1, table.source->row_bytes);
+        const struct esk_source *source = esk_check_source(check, i);
+        void *row = take(arena, 1, source->row_bytes);
+        void *cursor = NULL;
         if ((check->looped & (uint8_t)(1u << i)) != 0) {
-            table.cursor = take(arena, 1, table.source->cursor_bytes);
+            cursor = take(arena, 1, source->cursor_bytes);
         }
-        if (arena->start != NULL && esk_arena_fits(arena)) {
-            program->tables[i] = table;
+        if (arena->start != NULL) {
+            struct esk_program_table *table = &program->tables[i];
+            table->source = source;
+            table->row = row;
+            table->cursor = cursor;
+            if (source->kind->mark != NULL) {
+                source->kind->mark(source, &table->mark);
+            }
         }
     }
     if (code[ESK_PROGRAM_HELPERS] > 0) {
@@ -58,11 +63,12 @@ int esk_program_begin(struct esk_program *program, const uint8_t *code,
                       uint32_t code_bytes, const struct esk_query_parts *parts,
                       const struct esk_source *sources, uint8_t source_count,
                       void *arena, uint32_t arena_bytes) {
-    struct esk_arena memory = {.start = arena, .bytes = arena_bytes};
+    struct esk_arena memory;
     struct esk_check check;
     ESK_ASSERT(program != NULL && code != NULL);
     memset(program, 0, sizeof *program);
     memset(&check, 0, sizeof check);
+    memset(&memory, 0, sizeof memory);
     program->state = ESK_PROGRAM_FAILED;
     program->code = code;
     program->parts = parts;
@@ -74,19 +80,16 @@ int esk_program_begin(struct esk_program *program, const uint8_t *code,
         return ESK_E_INVALID;
     }
     ESK_TRY(esk_program_verify(&check, code_bytes));
-    memset(arena, 0, (size_t)arena_bytes);
     esk_program_carve(program, &memory, &check);
-    if (!esk_arena_fits(&memory)) {
+    if (memory.used > arena_bytes) {
         return ESK_E_NO_MEMORY;
     }
+    memset(arena, 0, (size_t)memory.used);
+    memory.start = arena;
+    memory.used = 0;
+    esk_program_carve(program, &memory, &check);
     program->at = esk_program_start(code);
     memset(program->nulls, 1, code[ESK_PROGRAM_REGISTERS]);
-    for (uint8_t i = 0; i < code[ESK_PROGRAM_TABLES]; i++) {
-        struct esk_program_table *table = &program->tables[i];
-        if (table->source->kind->mark != NULL) {
-            table->source->kind->mark(table->source, &table->mark);
-        }
-    }
     program->state = ESK_PROGRAM_RUNS;
     return ESK_OK;
 }
@@ -145,10 +148,10 @@ int esk_program_column(const struct esk_program *program, esk_slot *slot,
 void esk_program_aggregate(struct esk_program *program, uint8_t mask, uint8_t w,
                            const esk_slot *value) {
     static const esk_slot one = 1;
-    esk_slot *window = program->values + w;
-    uint8_t *nulls = program->nulls + w;
-    if ((mask & ESK_WINDOW_HAS_COUNT) != 0 && nulls[ESK_WINDOW_COUNT] != 0) {
-        window[ESK_WINDOW_COUNT] = 0;
+    esk_slot *window = esk_program_value(program, w);
+    uint8_t *nulls = esk_program_null(program, w);
+    if (nulls[ESK_WINDOW_COUNT] != 0) {
+        memset(window, 0, (ESK_WINDOW_CARRY + 1) * sizeof *window);
         nulls[ESK_WINDOW_COUNT] = 0;
     }
     if (value == NULL) {
@@ -158,23 +161,19 @@ void esk_program_aggregate(struct esk_program *program, uint8_t mask, uint8_t w,
         (void)esk_slot_add(window, window, &one, false);
     }
     if ((mask & ESK_WINDOW_HAS_SUM) != 0) {
-        if (nulls[ESK_WINDOW_SUM] != 0) {
-            memset(window + ESK_WINDOW_SUM, 0, 2 * sizeof *window);
-        }
         nulls[ESK_WINDOW_SUM] = 0;
-        nulls[ESK_WINDOW_CARRY] = 0;
         esk_slot_add_wide(window + ESK_WINDOW_SUM, value);
     }
     /* The least, then the greatest. */
-    for (uint8_t i = ESK_WINDOW_MIN; i <= ESK_WINDOW_MAX; i++) {
-        if ((mask & (ESK_WINDOW_HAS_MIN << (i - ESK_WINDOW_MIN))) == 0) {
-            continue;
-        }
-        int8_t order = esk_slot_compare(value, window + i);
-        if (nulls[i] != 0 || (i == ESK_WINDOW_MIN ? order < 0 : order > 0)) {
-            window[i] = *value;
+    for (uint8_t i = ESK_WINDOW_MIN; i < ESK_WINDOW_SLOTS; i++) {
+        esk_slot *best = window + i;
+        int8_t order = esk_slot_compare(value, best);
+        if ((mask & ESK_WINDOW_HAS_MIN) != 0 &&
+            (nulls[i] != 0 || order == (i == ESK_WINDOW_MIN ? -1 : 1))) {
+            esk_slot_copy(best, value);
             nulls[i] = 0;
         }
+        mask >>= 1;
     }
 }
 
@@ -199,33 +198,30 @@ int esk_program_result(struct esk_program *program, uint8_t r, int status) {
     if (status < 0) {
         return status;
     }
-    program->nulls[r] = status != ESK_OK;
+    *esk_program_null(program, r) = status != ESK_OK;
     return ESK_PROGRAM_GOES_ON;
+}
+
+/// Whether one of the two registers at `operands` is NULL.
+static ESK_APART bool either_is_null(const struct esk_program *program,
+                                     const uint8_t *operands) {
+    return (*esk_program_null(program, operands[0]) |
+            *esk_program_null(program, operands[1])) != 0;
 }
 
 /// ADD to REM.
 static int arithmetic_run(struct esk_program *program, const uint8_t *op) {
-    esk_slot *r = program->values + op[1];
-    const esk_slot *a = program->values + op[2];
-    const esk_slot *b = program->values + op[3];
+    esk_slot *r = esk_program_value(program, op[1]);
+    const esk_slot *a = esk_program_value(program, op[2]);
+    const esk_slot *b = esk_program_value(program, op[3]);
     int status = ESK_NOT_FOUND;
-    if ((program->nulls[op[2]] | program->nulls[op[3]]) == 0) {
-        switch (op[0]) {
-        case ESK_OP_ADD:
-        case ESK_OP_SUB:
-            status = esk_slot_add(r, a, b, op[0] == ESK_OP_SUB) ? ESK_OK
-                                                                : ESK_E_LIMIT;
-            break;
-        case ESK_OP_MUL:
-            status = esk_multiply(r, a, b);
-            break;
-        case ESK_OP_DIV:
-            status = esk_divide(r, a, b);
-            break;
-        default:
-            status = esk_remainder(r, a, b);
-            break;
-        }
+    if (!either_is_null(program, op + 2)) {
+        uint8_t code = op[0];
+        status = code == ESK_OP_MUL   ? esk_multiply(r, a, b)
+                 : code == ESK_OP_DIV ? esk_divide(r, a, b)
+                 : code == ESK_OP_REM ? esk_remainder(r, a, b)
+                 : code == ESK_OP_SUB ? esk_subtract(r, a, b)
+                                      : esk_add(r, a, b);
     }
     return esk_program_result(program, op[1], status);
 }
@@ -233,17 +229,17 @@ static int arithmetic_run(struct esk_program *program, const uint8_t *op) {
 /// NULL to SUM.
 static int value_run(struct esk_program *program, const uint8_t *op) {
     uint8_t r = op[1];
-    esk_slot *value = program->values + r;
-    uint8_t *is_null = program->nulls + r;
-    uint16_t offset = 0;
+    uint8_t a = op[2];
+    esk_slot *value = esk_program_value(program, r);
+    int status = ESK_OK;
     esk_slot column;
     switch (op[0]) {
     case ESK_OP_NULL:
-        *is_null = 1;
+        status = ESK_NOT_FOUND;
         break;
     case ESK_OP_MOV:
-        *value = program->values[op[2]];
-        *is_null = program->nulls[op[2]];
+        esk_slot_copy(value, esk_program_value(program, a));
+        status = *esk_program_null(program, a);
         break;
     case ESK_OP_LDI8:
     case ESK_OP_LDI16:
@@ -251,41 +247,41 @@ static int value_run(struct esk_program *program, const uint8_t *op) {
     case ESK_OP_LDI64:
         (void)esk_slot_load(value, op + 2,
                             (uint8_t)(1u << (op[0] - ESK_OP_LDI8)), true);
-        *is_null = 0;
         break;
     case ESK_OP_LD:
     case ESK_OP_LDW:
-        offset = op[0] == ESK_OP_LD ? op[3] : esk_load_u16(op + 3);
-        return esk_program_result(
-            program, r, esk_program_column(program, value, op[2], offset));
+        status = esk_program_column(program, value, a,
+                                    op[0] == ESK_OP_LD ? op[3]
+                                                       : esk_load_u16(op + 3));
+        break;
     case ESK_OP_NULLIF:
-        if ((*is_null | program->nulls[op[2]]) == 0 &&
-            esk_slot_compare(value, program->values + op[2]) == 0) {
-            *is_null = 1;
+        if (either_is_null(program, op + 1) ||
+            esk_slot_compare(value, esk_program_value(program, a)) != 0) {
+            return ESK_PROGRAM_GOES_ON;
         }
+        status = ESK_NOT_FOUND;
         break;
     case ESK_OP_CLEAR:
-        memset(is_null, 1, ESK_WINDOW_SLOTS);
-        esk_program_aggregate(program, ESK_WINDOW_HAS_COUNT, r, NULL);
-        break;
+        memset(esk_program_null(program, r), 1, ESK_WINDOW_SLOTS);
+        esk_program_aggregate(program, 0, r, NULL);
+        return ESK_PROGRAM_GOES_ON;
     case ESK_OP_AGG:
-        return value_aggregate(program, op,
-                               program->nulls[op[3]] ? ESK_NOT_FOUND : ESK_OK,
-                               program->values + op[3], false);
+        return value_aggregate(program, op, *esk_program_null(program, op[3]),
+                               esk_program_value(program, op[3]), false);
     case ESK_OP_AGGC:
         return value_aggregate(
             program, op, esk_program_column(program, &column, op[3], op[4]),
             &column, (op[3] & ESK_PLACE_TYPE) >= ESK_TYPE_F32);
     default: /* SUM */
-        return esk_program_result(
-            program, r,
-            program->nulls[op[2] + ESK_WINDOW_SUM]
-                ? ESK_NOT_FOUND
-                : esk_sum_get((const struct esk_sum *)(program->values + op[2] +
-                                                       ESK_WINDOW_SUM),
-                              value));
+        a = (uint8_t)(a + ESK_WINDOW_SUM);
+        status = ESK_NOT_FOUND;
+        if (*esk_program_null(program, a) == 0) {
+            status = esk_sum_get(
+                (const struct esk_sum *)esk_program_value(program, a), value);
+        }
+        break;
     }
-    return ESK_PROGRAM_GOES_ON;
+    return esk_program_result(program, r, status);
 }
 
 /// UNLESS_LT to JMP16.
@@ -294,13 +290,15 @@ static int jump_run(struct esk_program *program, const uint8_t *op) {
     uint16_t distance = op[1];
     if (code < ESK_OP_JNULL) {
         uint8_t kind = (uint8_t)(code - ESK_OP_UNLESS_LT);
-        bool holds = (program->nulls[op[1]] | program->nulls[op[2]]) == 0 &&
-                     esk_relation_holds(
-                         kind & 3u, esk_slot_compare(program->values + op[1],
-                                                     program->values + op[2]));
+        bool holds =
+            !either_is_null(program, op + 1) &&
+            esk_relation_holds(
+                kind & 3u, esk_slot_compare(esk_program_value(program, op[1]),
+                                            esk_program_value(program, op[2])));
         distance = holds == (kind >= 4) ? op[3] : 0;
     } else if (code < ESK_OP_JMP) {
-        distance = program->nulls[op[1]] == (code == ESK_OP_JNULL) ? op[2] : 0;
+        bool is_null = *esk_program_null(program, op[1]) != 0;
+        distance = is_null == (code == ESK_OP_JNULL) ? op[2] : 0;
     } else if (code == ESK_OP_JMP16) {
         distance = esk_load_u16(op + 1);
     }
@@ -312,8 +310,8 @@ static int jump_run(struct esk_program *program, const uint8_t *op) {
 static bool bound_set(const struct esk_program *program, const uint8_t *op,
                       uint8_t flag, uint8_t r, const esk_slot **bound) {
     if ((op[2] & flag) != 0) {
-        *bound = program->values + r;
-        return program->nulls[r] == 0;
+        *bound = esk_program_value(program, r);
+        return *esk_program_null(program, r) == 0;
     }
     return true;
 }
@@ -356,7 +354,7 @@ static int for_run(struct esk_program *program, const uint8_t *op) {
             table->state = ESK_CURSOR_ROW;
         }
     }
-    if (status == ESK_END) {
+    if (status == ESK_END && is_loop) {
         program->at = (uint16_t)(program->at + esk_load_u16(op + 5));
     }
     return status == ESK_OK || status == ESK_END ? ESK_PROGRAM_GOES_ON : status;
@@ -392,7 +390,8 @@ static int op_run(struct esk_program *program, const uint8_t *op) {
         return jump_run(program, op);
     }
     if (code > ESK_OP_NEXT) {
-        return esk_program_part(program->parts, code)->run(program, op);
+        return esk_query_part_of(program->parts, esk_op_flag(code))
+            ->run(program, op);
     }
     return code == ESK_OP_FOR ? for_run(program, op) : next_run(program, op);
 }

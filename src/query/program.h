@@ -63,7 +63,8 @@ struct esk_query_part {
     /// else, the instruction is run again by the next step.
     int (*run)(struct esk_program *program, const uint8_t *op);
     /// Checks what the form of the instruction at `op` does not say. Ranges:
-    /// also the ranges of a FOR. Helpers: NULL: their entries.
+    /// also the ranges of a FOR. Helpers: NULL: their entries. Text: also an
+    /// output.
     bool (*check)(struct esk_check *check, const uint8_t *op);
     /// Ranges: sets those of the FOR at `op`. Returns ESK_OK; ESK_END: no row
     /// can be in all of them.
@@ -89,12 +90,7 @@ uint16_t esk_op_form(uint8_t op);
 uint8_t esk_op_bytes(const uint8_t *op);
 
 /// Offset of the first instruction.
-static inline uint16_t esk_program_start(const uint8_t *code) {
-    return (uint16_t)(ESK_PROGRAM_HEAD +
-                      ESK_PROGRAM_TABLE_BYTES * code[ESK_PROGRAM_TABLES] +
-                      ESK_PROGRAM_HELPER_BYTES * code[ESK_PROGRAM_HELPERS] +
-                      2 * code[ESK_PROGRAM_OUTPUTS]);
-}
+uint16_t esk_program_start(const uint8_t *code);
 
 /// A table's entry, and a helper's.
 static inline const uint8_t *esk_program_table(const uint8_t *code,
@@ -113,8 +109,8 @@ const struct esk_source *esk_program_source(const uint8_t *entry,
                                             const struct esk_source *sources,
                                             uint8_t source_count);
 
-/// Carves what the program needs; its parts and code are set. Measures only, if
-/// the arena has no start.
+/// Carves what a checked program needs, its parts and code set. Measures only,
+/// if the arena has no start; else the memory is zeros and fits.
 void esk_program_carve(struct esk_program *program, struct esk_arena *arena,
                        const struct esk_check *check);
 
@@ -141,15 +137,12 @@ bool esk_check_key(const struct esk_check *check, uint8_t table, uint8_t first);
 /// had one.
 bool esk_check_loop(struct esk_check *check, uint8_t *had, uint8_t index);
 
-/// The part that has the opcode, from COUNT on.
-static inline const struct esk_query_part *
-esk_program_part(const struct esk_query_parts *parts, uint8_t op) {
-    return op >= ESK_OP_FADD      ? parts->floats
-           : op >= ESK_OP_LDT     ? parts->text
-           : op >= ESK_OP_PUSH    ? parts->helpers
-           : op >= ESK_OP_ADVANCE ? parts->joins
-                                  : parts->ranges;
-}
+/// The flag of the part that has the opcode, enum esk_program_flags; 0: none.
+uint8_t esk_op_flag(uint8_t op);
+
+/// The part of that flag; NULL: it is not named. WIDE is no part.
+const struct esk_query_part *
+esk_query_part_of(const struct esk_query_parts *parts, uint8_t flag);
 
 /// Bytes of an output's entries.
 uint8_t esk_output_bytes(uint8_t type);
@@ -189,6 +182,17 @@ int esk_program_result(struct esk_program *program, uint8_t r, int status);
 /// Returns  ESK_OK; ESK_AGAIN; ESK_END; as the source's next.
 int esk_program_fetch(struct esk_program *program,
                       struct esk_program_table *table);
+
+/// Register r, and whether it is NULL.
+static ESK_APART_OR_INLINE esk_slot *
+esk_program_value(const struct esk_program *program, uint8_t r) {
+    return program->values + r;
+}
+
+static ESK_APART_OR_INLINE uint8_t *
+esk_program_null(const struct esk_program *program, uint8_t r) {
+    return program->nulls + r;
+}
 
 /// Takes one from the budget; returns whether there was one.
 bool esk_program_pay(struct esk_program *program);

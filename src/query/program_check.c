@@ -115,6 +115,16 @@ uint8_t esk_op_bytes(const uint8_t *op) {
     return bytes;
 }
 
+uint16_t esk_program_start(const uint8_t *code) {
+    uint8_t wide =
+        (uint8_t)(code[ESK_PROGRAM_TABLES] + code[ESK_PROGRAM_HELPERS]);
+    return (uint16_t)(ESK_PROGRAM_HEAD + 8u * wide +
+                      2u * code[ESK_PROGRAM_OUTPUTS]);
+}
+
+_Static_assert(ESK_PROGRAM_TABLE_BYTES == 8 && ESK_PROGRAM_HELPER_BYTES == 8,
+               "esk_program_start");
+
 bool esk_check_registers(const struct esk_check *check, uint8_t first,
                          uint16_t count) {
     return first + count <= check->code[ESK_PROGRAM_REGISTERS];
@@ -200,7 +210,6 @@ static bool for_check(struct esk_check *check, const uint8_t *op) {
     }
     if ((flags & ESK_FOR_OPEN) != 0) {
         check->depth--;
-        return esk_load_u16(op + 5) == 0;
     }
     return true;
 }
@@ -230,7 +239,8 @@ static bool own_check(struct esk_check *check, const uint8_t *op) {
     case ESK_OP_NEXTH:
         return next_check(check, op);
     default:
-        return esk_program_part(check->parts, op[0])->check(check, op);
+        return esk_query_part_of(check->parts, esk_op_flag(op[0]))
+            ->check(check, op);
     }
 }
 
@@ -268,14 +278,41 @@ static bool operand_check(struct esk_check *check, uint8_t kind,
     }
 }
 
-/// The flag that an opcode needs; 0: none.
-static uint8_t flag_of(uint8_t op) {
-    return op >= ESK_OP_FADD      ? ESK_PROGRAM_FLOATS
-           : op >= ESK_OP_LDT     ? ESK_PROGRAM_TEXT
-           : op >= ESK_OP_PUSH    ? ESK_PROGRAM_HELPED
-           : op >= ESK_OP_ADVANCE ? ESK_PROGRAM_JOINS
-           : op == ESK_OP_LDI64   ? ESK_PROGRAM_WIDE
-                                  : 0;
+/// The first opcode of each group, from the last one back, and its flag.
+static const uint8_t groups[] ESK_ROM = {
+    ESK_OP_FADD,
+    ESK_PROGRAM_FLOATS,
+    ESK_OP_LDT,
+    ESK_PROGRAM_TEXT,
+    ESK_OP_PUSH,
+    ESK_PROGRAM_HELPED,
+    ESK_OP_ADVANCE,
+    ESK_PROGRAM_JOINS,
+    ESK_OP_COUNT,
+    ESK_PROGRAM_RANGED,
+    ESK_OP_LDI64 + 1,
+    0,
+    ESK_OP_LDI64,
+    ESK_PROGRAM_WIDE,
+    0,
+    0,
+};
+
+uint8_t esk_op_flag(uint8_t op) {
+    const uint8_t *group = groups;
+    while (op < esk_rom_u8(group)) {
+        group += 2;
+    }
+    return esk_rom_u8(group + 1);
+}
+
+const struct esk_query_part *
+esk_query_part_of(const struct esk_query_parts *parts, uint8_t flag) {
+    const struct esk_query_part *const *part = &parts->floats;
+    for (; flag > ESK_PROGRAM_FLOATS; flag >>= 1) {
+        part++;
+    }
+    return *part;
 }
 
 /// Checks the instructions, up to the first HALT.
@@ -284,11 +321,8 @@ static bool ops_check(struct esk_check *check) {
     do {
         op = check->code + check->at;
         if (!is_whole(check, check->at) ||
-            (flag_of(op[0]) & (uint8_t)~check->code[ESK_PROGRAM_FLAGS]) != 0) {
-            return false;
-        }
-        if (op[0] == ESK_OP_COUNT && check->parts->ranges == NULL) {
-            check->status = ESK_E_UNSUPPORTED;
+            (esk_op_flag(op[0]) & (uint8_t)~check->code[ESK_PROGRAM_FLAGS]) !=
+                0) {
             return false;
         }
         check->next = (uint16_t)(check->at + esk_op_bytes(op));
@@ -310,19 +344,26 @@ static const uint8_t limits[] ESK_ROM = {
     ESK_PROGRAM_HELPERS_MAX,   ESK_PROGRAM_RANGES_MAX,
 };
 
+_Static_assert(offsetof(struct esk_query_parts, ranges) ==
+                       4 * offsetof(struct esk_query_parts, text) &&
+                   ESK_PROGRAM_FLOATS == 2 && ESK_PROGRAM_TEXT == 4 &&
+                   ESK_PROGRAM_JOINS == 8 && ESK_PROGRAM_HELPED == 16 &&
+                   ESK_PROGRAM_RANGED == 32,
+               "parts are in the order of their flags");
+
 /// Checks what the program needs of the build.
 static bool needs_check(const struct esk_check *check) {
-    const struct esk_query_parts *parts = check->parts;
     uint8_t flags = check->code[ESK_PROGRAM_FLAGS];
-    uint8_t ranges = check->code[ESK_PROGRAM_RANGES];
+    for (uint8_t flag = ESK_PROGRAM_RANGED; flag > ESK_PROGRAM_WIDE;
+         flag >>= 1) {
+        if ((flags & flag) != 0 &&
+            esk_query_part_of(check->parts, flag) == NULL) {
+            return false;
+        }
+    }
     return ((flags & ESK_PROGRAM_WIDE) == 0 || ESK_QUERY_BITS == 64) &&
-           ((flags & ESK_PROGRAM_FLOATS) == 0 ||
-            (parts->floats != NULL && ESK_HAS_REAL)) &&
-           ((flags & ESK_PROGRAM_TEXT) == 0 || parts->text != NULL) &&
-           ((flags & ESK_PROGRAM_JOINS) == 0 || parts->joins != NULL) &&
-           ((flags & ESK_PROGRAM_HELPED) == 0 || parts->helpers != NULL) &&
-           (ranges == 0 ||
-            (parts->ranges != NULL && ranges <= ESK_SERIES_RANGES_MAX));
+           ((flags & ESK_PROGRAM_FLOATS) == 0 || ESK_HAS_REAL) &&
+           check->code[ESK_PROGRAM_RANGES] <= ESK_SERIES_RANGES_MAX;
 }
 
 /// Checks the header.
@@ -352,6 +393,10 @@ static bool head_check(struct esk_check *check, uint32_t bytes) {
         }
     }
     if (code[ESK_PROGRAM_PARAMETERS] > code[ESK_PROGRAM_REGISTERS] ||
+        (code[ESK_PROGRAM_RANGES] > 0 &&
+         (code[ESK_PROGRAM_FLAGS] & ESK_PROGRAM_RANGED) == 0) ||
+        (code[ESK_PROGRAM_HELPERS] > 0 &&
+         (code[ESK_PROGRAM_FLAGS] & ESK_PROGRAM_HELPED) == 0) ||
         esk_program_start(code) >= check->bytes) {
         return false;
     }
@@ -388,8 +433,7 @@ static bool entries_check(struct esk_check *check) {
         check->at = (uint16_t)(check->at + ESK_PROGRAM_TABLE_BYTES);
     }
     return code[ESK_PROGRAM_HELPERS] == 0 ||
-           ((code[ESK_PROGRAM_FLAGS] & ESK_PROGRAM_HELPED) != 0 &&
-            check->parts->helpers->check(check, NULL));
+           check->parts->helpers->check(check, NULL);
 }
 
 uint8_t esk_output_bytes(uint8_t type) {
@@ -397,24 +441,19 @@ uint8_t esk_output_bytes(uint8_t type) {
 }
 
 /// Checks the output at `output`, which is whole.
-static bool output_check(const struct esk_check *check, const uint8_t *output) {
+static bool output_check(struct esk_check *check, const uint8_t *output) {
     uint8_t type = output[0];
-    if (type == 0 || type > ESK_OUTPUT_TEXT) {
-        return false;
+    if (type >= ESK_OUTPUT_ROW_TEXT) {
+        return type <= ESK_OUTPUT_TEXT &&
+               (check->code[ESK_PROGRAM_FLAGS] & ESK_PROGRAM_TEXT) != 0 &&
+               check->parts->text->check(check, output);
     }
-    if (type == ESK_OUTPUT_ROW || type == ESK_OUTPUT_ROW_TEXT) {
-        bool whole = type == ESK_OUTPUT_ROW;
-        return esk_check_row(check, output[1],
-                             whole ? 0 : esk_load_u16(output + 2),
-                             whole ? 0 : esk_load_u16(output + 4));
-    }
-    uint16_t count = 1;
-    if (type == ESK_OUTPUT_AVG) {
-        count = ESK_WINDOW_SLOTS;
-    } else if (type == ESK_OUTPUT_TEXT) {
-        count = esk_text_slots(esk_load_u16(output + 2));
-    }
-    return esk_check_registers(check, output[1], count);
+    return type != 0 &&
+           operand_check(check,
+                         type == ESK_OUTPUT_ROW   ? OPERAND_TABLE
+                         : type == ESK_OUTPUT_AVG ? OPERAND_WINDOW
+                                                  : OPERAND_REGISTER,
+                         output, output + 1);
 }
 
 /// Checks the outputs; then the instructions begin.
@@ -453,16 +492,18 @@ int esk_program_check(const uint8_t *program, uint32_t program_bytes,
                       const struct esk_source *sources, uint8_t source_count,
                       struct esk_program_report *report) {
     ESK_ASSERT(program != NULL && report != NULL);
-    struct esk_program measured = {.code = program, .parts = parts};
-    struct esk_arena arena = {.start = NULL};
-    struct esk_check check = {.code = program,
-                              .parts = parts,
-                              .sources = sources,
-                              .source_count = source_count};
+    struct esk_check check;
+    memset(&check, 0, sizeof check);
+    check.code = program;
+    check.parts = parts;
+    check.sources = sources;
+    check.source_count = source_count;
     int status = esk_program_verify(&check, program_bytes);
     report->arena_bytes = 0;
     report->at = check.at;
     if (status == ESK_OK) {
+        struct esk_program measured = {.code = program, .parts = parts};
+        struct esk_arena arena = {.start = NULL};
         esk_program_carve(&measured, &arena, &check);
         report->arena_bytes = arena.used;
     }

@@ -43,7 +43,8 @@ enum esk_program_flags {
     ESK_PROGRAM_TEXT = 4,    ///< the part for text
     ESK_PROGRAM_JOINS = 8,   ///< the part for joins
     ESK_PROGRAM_HELPED = 16, ///< the part for top-k and groups
-    ESK_PROGRAM_FLAGS_ALL = 31,
+    ESK_PROGRAM_RANGED = 32, ///< the part for ranges and counts
+    ESK_PROGRAM_FLAGS_ALL = 63,
 };
 
 /// A table's entry.

@@ -48,7 +48,16 @@ static int text_run(struct esk_program *program, const uint8_t *op) {
     return ESK_PROGRAM_GOES_ON;
 }
 
+/// LDT, TEXT, and outputs of types ROW_TEXT and TEXT.
 static bool text_check(struct esk_check *check, const uint8_t *op) {
+    if (op[0] == ESK_OUTPUT_ROW_TEXT) {
+        return esk_check_row(check, op[1], esk_load_u16(op + 2),
+                             esk_load_u16(op + 4));
+    }
+    if (op[0] == ESK_OUTPUT_TEXT) {
+        return esk_check_registers(check, op[1],
+                                   esk_text_slots(esk_load_u16(op + 2)));
+    }
     if (op[0] == ESK_OP_LDT) {
         return op[3] >= 1 && op[3] <= ESK_SLOT_BYTES &&
                esk_check_row(check, op[2], esk_load_u16(op + 4), op[3]);

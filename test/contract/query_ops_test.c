@@ -578,7 +578,19 @@ ESK_TEST(query_advance_waits_ahead_and_takes_null_for_no_row) {
                               "COUNT r1 c0\nEMIT\nHALT",
                               1),
                    "-;-;3;-;9;-;0;");
-    /* COUNT of what a cursor has left, and without an opened cursor. */
+    /* A table that was not opened has no row ahead and none left. */
+    ESK_CHECK_TEXT(query_rows(".table 1\n.regs 3\n.out int r1\n"
+                              "LDI16 r0 135\nADVANCE c0 r0 a\n"
+                              "a: COUNT r1 c0\nEMIT\n"
+                              "GET c0 r0 b\nb: COUNT r1 c0\nEMIT\nHALT",
+                              1),
+                   "0;0;");
+    /* Nor has one that cannot have a row. */
+    ESK_CHECK_TEXT(query_rows(".table 1\n.regs 3\n.out int r1\n"
+                              "FOR c0 9 r0 r0 7\nCOUNT r1 c0\nEMIT\nHALT",
+                              1),
+                   "0;");
+    /* COUNT of what a cursor has left. */
     ESK_CHECK_TEXT(query_rows(".table 1\n.regs 3\n.out int r1\n"
                               "FOR c0 8 r0 r0 0\n"
                               "LDI16 r0 130\nADVANCE c0 r0 a\n"

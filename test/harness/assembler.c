@@ -142,6 +142,7 @@ static bool op_put(struct assembler *assembler, char **words, unsigned count) {
                    : op >= ESK_OP_LDT     ? ESK_PROGRAM_TEXT
                    : op >= ESK_OP_PUSH    ? ESK_PROGRAM_HELPED
                    : op >= ESK_OP_ADVANCE ? ESK_PROGRAM_JOINS
+                   : op == ESK_OP_COUNT   ? ESK_PROGRAM_RANGED
                    : op == ESK_OP_LDI64   ? ESK_PROGRAM_WIDE
                                           : 0;
     assembler->head[ESK_PROGRAM_FLAGS] |= flag;
@@ -181,6 +182,8 @@ static bool output_put(struct assembler *assembler, char **words,
     }
     put(assembler, type, 1);
     put(assembler, value, 1);
+    assembler->head[ESK_PROGRAM_FLAGS] |=
+        type >= ESK_OUTPUT_ROW_TEXT ? ESK_PROGRAM_TEXT : 0;
     for (unsigned i = 3; i < count; i++) {
         if (!number(words[i], &value)) {
             return fail(assembler, "output", words[i]);
@@ -234,6 +237,8 @@ static bool directive_put(struct assembler *assembler, char **words,
     for (unsigned i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         if (strcmp(words[0], counts[i].name) == 0) {
             assembler->head[counts[i].at] |= (uint8_t)values[0];
+            assembler->head[ESK_PROGRAM_FLAGS] |=
+                counts[i].at == ESK_PROGRAM_RANGES ? ESK_PROGRAM_RANGED : 0;
             return true;
         }
     }
