@@ -212,6 +212,7 @@ coverage: setup-tools ## lines and branches of src/ run; VERBOSE=1 lists gaps
 size: setup-tools ## code and RAM on four chips; OUT=file.json
 	@scripts/size $(if $(OUT),--out $(OUT))
 	@scripts/driver_size
+	@scripts/query_size
 
 .PHONY: mcu
 mcu: setup-tools ## tests and figures on microcontrollers; OUT=file.json

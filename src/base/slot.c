@@ -119,22 +119,22 @@ void esk_slot_add_wide(esk_slot *sum, const esk_slot *a) {
 bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t width,
                    bool is_signed) {
     uint64_t value = 0;
+    uint32_t word = 0;
+    uint16_t half = 0;
     switch (width) {
     case 8:
         value = esk_load_u64(bytes);
         *r = (esk_slot)value;
         return is_signed ? *r == (int64_t)value
                          : value <= (uint64_t)ESK_SLOT_MAX;
-    case 4: {
-        uint32_t word = esk_load_u32(bytes);
+    case 4:
+        word = esk_load_u32(bytes);
         *r = is_signed ? (esk_slot)(int32_t)word : (esk_slot)word;
         return is_signed || *r >= 0;
-    }
-    case 2: {
-        uint16_t half = esk_load_u16(bytes);
+    case 2:
+        half = esk_load_u16(bytes);
         *r = is_signed ? (esk_slot)(int16_t)half : (esk_slot)half;
         return true;
-    }
     default:
         *r = is_signed ? (esk_slot)(int8_t)bytes[0] : (esk_slot)bytes[0];
         return true;

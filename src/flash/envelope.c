@@ -147,15 +147,15 @@ static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
     if (esk_envelope_running(envelope) != NULL) {
         return esk_envelope_running(envelope)->prove(envelope, page);
     }
-    if (ESK_SHAPED(ESK_SHAPE_ONLY_RUNS, false)) {
-        return 0; /* its other pages are programmed whole */
-    }
+    /* With a shape whose other pages are programmed whole there is no seal. */
+    const uint8_t seals_max =
+        ESK_SHAPED(ESK_SHAPE_ONLY_RUNS, false) ? 1 : UINT8_MAX;
     uint16_t unit = esk_envelope_unit(envelope, page);
     uint16_t best = 0;
     bool all = esk_bytes_are(page, ESK_ENVELOPE_OPENING,
                              esk_envelope_erased(envelope));
     bool newest = false;
-    for (uint8_t number = 1; number < UINT8_MAX; number++) {
+    for (uint8_t number = 1; number < seals_max; number++) {
         uint16_t room = elements_max(envelope, unit, number);
         if (room == 0 || room < best) {
             break; /* elements begin here */

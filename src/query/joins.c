@@ -25,10 +25,8 @@ static int advance_run(struct esk_program *program, const uint8_t *op) {
             uint8_t place =
                 (uint8_t)((op[1] << ESK_PLACE_TABLE) | source->key_type);
             table->state = ESK_CURSOR_ROW;
-            if (esk_program_column(program, &key, place, source->key_offset) !=
-                ESK_OK) {
-                return ESK_E_LIMIT;
-            }
+            ESK_TRY(
+                esk_program_column(program, &key, place, source->key_offset));
             order = esk_slot_compare(&key, program->values + op[2]);
             if (order == 0 && !is_null) {
                 return ESK_PROGRAM_GOES_ON;

@@ -58,6 +58,9 @@ static int count_run(struct esk_program *program, const uint8_t *op) {
         *count = 0;
         program->nulls[op[1]] = 0;
     }
+    if (table->cursor == NULL) {
+        table->state = ESK_CURSOR_CLOSED; /* it can only have a row of GET */
+    }
     while (table->state != ESK_CURSOR_CLOSED && source->count != NULL) {
         uint32_t rows = 0;
         if (!esk_program_pay(program)) {

@@ -7,8 +7,8 @@
 ///     | slots | nulls, 1 byte each | used u8     |     a record of groups
 ///
 /// A top that is full is a heap whose root comes last in the order. A record
-/// that comes before it takes its place. Arrival numbers make equal keys differ, so the
-/// order is that of a stable sort.
+/// that comes before it takes its place. Arrival numbers make equal keys
+/// differ, so the order is that of a stable sort.
 ///
 /// Groups are a hash table with open addressing: the place of a key is the CRC
 /// of its slots, and the next free record from there on.

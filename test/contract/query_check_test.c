@@ -130,8 +130,8 @@ ESK_TEST(program_check_refuses_what_a_source_cannot_do) {
         ".table 3\n.regs 2\nFOR c0 8 r0 r0 0\nADVANCE c0 r0 x\nx: HALT",
         ".table 4\n.regs 2\nFOR c0 8 r0 r0 0\nADVANCE c0 r0 x\nx: HALT",
         /* ranges of a tree */
-        ".table 2\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x31 r0 r0\n"
-        "b: NEXT c0 b\nx: HALT",
+        (".table 2\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x31 r0 r0\n"
+         "b: NEXT c0 b\nx: HALT"),
     };
     query_start(0);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -140,20 +140,29 @@ ESK_TEST(program_check_refuses_what_a_source_cannot_do) {
     }
 }
 
-ESK_TEST(program_check_refuses_operands_that_there_are_none_of) {
+/// Each text is refused.
+static void refuses(const char *const *texts, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        ESK_CONTEXT("case %zu: %s", i, texts[i]);
+        ESK_CHECK_INT(checked(texts[i]), ESK_E_CORRUPT);
+    }
+}
+
+ESK_TEST(program_check_refuses_registers_that_there_are_none_of) {
     static const char *const texts[] = {
-        ".regs 1\nNULL r1\nHALT",
-        ".regs 1\nMOV r0 r1\nHALT",
-        ".regs 1\nLDI8 r1 0\nHALT",
-        ".regs 5\nCLEAR r1\nHALT",
-        ".regs 5\nCLEAR r5\nHALT",
-        ".regs 5\nAGG 1 r1 r0\nHALT",
-        ".regs 5\nAGG 1 r0 r5\nHALT",
-        ".regs 5\nSUM r5 r0\nHALT",
-        ".regs 5\nSUM r0 r1\nHALT",
-        ".regs 2\nADD r0 r1 r2\nHALT",
-        ".regs 2\nIF_LT r2 r0 x\nx: HALT",
-        ".regs 2\nJNULL r2 x\nx: HALT",
+        ".regs 1\nNULL r1\nHALT",          ".regs 1\nMOV r0 r1\nHALT",
+        ".regs 1\nLDI8 r1 0\nHALT",        ".regs 5\nCLEAR r1\nHALT",
+        ".regs 5\nCLEAR r5\nHALT",         ".regs 5\nAGG 1 r1 r0\nHALT",
+        ".regs 5\nAGG 1 r0 r5\nHALT",      ".regs 5\nSUM r5 r0\nHALT",
+        ".regs 5\nSUM r0 r1\nHALT",        ".regs 2\nADD r0 r1 r2\nHALT",
+        ".regs 2\nIF_LT r2 r0 x\nx: HALT", ".regs 2\nJNULL r2 x\nx: HALT",
+    };
+    query_start(0);
+    refuses(texts, sizeof texts / sizeof texts[0]);
+}
+
+ESK_TEST(program_check_refuses_bytes_outside_of_rows) {
+    static const char *const texts[] = {
         /* tables and rows */
         ".table 0\n.regs 5\nLD r0 c1.i32 0\nHALT",
         ".table 0\n.regs 5\nLD r0 c0.i32 21\nHALT",
@@ -167,18 +176,25 @@ ESK_TEST(program_check_refuses_operands_that_there_are_none_of) {
         ".table 4\n.regs 1\nGET c0 r0 x\nx: HALT",
         ".table 4\n.regs 1\nFOR c0 1 r0 r0 x\nb: NEXT c0 b\nx: HALT",
         /* ranges */
-        ".table 0\n.regs 2\nFOR c0 16 r0 r0 x 1 0x31 r0 r0\nb: NEXT c0 b\n"
-        "x: HALT",
-        ".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x31 r2 r0\n"
-        "b: NEXT c0 b\nx: HALT",
-        ".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x31 r0 r2\n"
-        "b: NEXT c0 b\nx: HALT",
-        ".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x01 r0 r0\n"
-        "b: NEXT c0 b\nx: HALT",
-        ".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0xb1 r0 r0\n"
-        "b: NEXT c0 b\nx: HALT",
-        ".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x91 r0 r0\n"
-        "b: NEXT c0 b\nx: HALT",
+        (".table 0\n.regs 2\nFOR c0 16 r0 r0 x 1 0x31 r0 r0\nb: NEXT c0 b\n"
+         "x: HALT"),
+        (".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x31 r2 r0\n"
+         "b: NEXT c0 b\nx: HALT"),
+        (".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x31 r0 r2\n"
+         "b: NEXT c0 b\nx: HALT"),
+        (".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x01 r0 r0\n"
+         "b: NEXT c0 b\nx: HALT"),
+        (".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0xb1 r0 r0\n"
+         "b: NEXT c0 b\nx: HALT"),
+        (".table 0\n.regs 2\n.ranges 1\nFOR c0 16 r0 r0 x 1 0x91 r0 r0\n"
+         "b: NEXT c0 b\nx: HALT"),
+    };
+    query_start(0);
+    refuses(texts, sizeof texts / sizeof texts[0]);
+}
+
+ESK_TEST(program_check_refuses_helpers_text_and_outputs_of_no_kind) {
+    static const char *const texts[] = {
         /* helpers */
         ".regs 2\nPUSH h0\nHALT",
         ".regs 2\n.helper 1 1 1 0 0 1\nGROUP h0\nHALT",
@@ -213,10 +229,7 @@ ESK_TEST(program_check_refuses_operands_that_there_are_none_of) {
         ".table 0\n.regs 2\nADVANCE c0 r2 x\nx: HALT",
     };
     query_start(0);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        ESK_CONTEXT("case %zu: %s", i, texts[i]);
-        ESK_CHECK_INT(checked(texts[i]), ESK_E_CORRUPT);
-    }
+    refuses(texts, sizeof texts / sizeof texts[0]);
     /* Entries of outputs that end early, or of no type. */
     ESK_CHECK_INT(changed(".table 0\n.regs 2\n.out rowtext c0 0 4\nHALT",
                           ESK_PROGRAM_OUTPUTS, 2),
@@ -246,18 +259,18 @@ ESK_TEST(program_check_refuses_jumps_and_loops_that_could_not_end) {
         ".table 0\n.regs 1\nFOR c0 0 r0 r0 x\nx: HALT",
         ".table 0\n.regs 1\nFOR c0 0 r0 r0 x\nb: EMIT\nNEXT c0 0\nx: HALT",
         ".table 0\n.regs 1\na: FOR c0 0 r0 r0 x\nEMIT\nNEXT c0 a\nx: HALT",
-        ".table 0\n.regs 1\nFOR c0 0 r0 r0 y\nb: EMIT\nNEXT c0 b\nx: EMIT\n"
-        "y: HALT",
-        ".table 0\n.table 1\n.regs 1\nFOR c0 0 r0 r0 x\nb: EMIT\nNEXT c1 b\n"
-        "x: HALT",
-        ".table 0\n.table 1\n.regs 1\nFOR c0 0 r0 r0 x\na: FOR c1 0 r0 r0 y\n"
-        "b: EMIT\nNEXT c0 a\nx: NEXT c1 b\ny: HALT",
-        ".table 0\n.regs 1\nFOR c0 0 r0 r0 x\nb: NEXT c0 b\n"
-        "x: FOR c0 0 r0 r0 y\nc: NEXT c0 c\ny: HALT",
-        ".table 0\n.regs 1\n.helper 1 1 1 0 0 1\nFOR c0 0 r0 r0 x\n"
-        "b: NEXTH h0 b\nx: HALT",
-        ".regs 1\n.helper 1 1 1 0 0 1\nFORH h0 x\nb: NEXTH h0 b\n"
-        "x: FORH h0 y\nc: NEXTH h0 c\ny: HALT",
+        (".table 0\n.regs 1\nFOR c0 0 r0 r0 y\nb: EMIT\nNEXT c0 b\nx: EMIT\n"
+         "y: HALT"),
+        (".table 0\n.table 1\n.regs 1\nFOR c0 0 r0 r0 x\nb: EMIT\nNEXT c1 b\n"
+         "x: HALT"),
+        (".table 0\n.table 1\n.regs 1\nFOR c0 0 r0 r0 x\na: FOR c1 0 r0 r0 y\n"
+         "b: EMIT\nNEXT c0 a\nx: NEXT c1 b\ny: HALT"),
+        (".table 0\n.regs 1\nFOR c0 0 r0 r0 x\nb: NEXT c0 b\n"
+         "x: FOR c0 0 r0 r0 y\nc: NEXT c0 c\ny: HALT"),
+        (".table 0\n.regs 1\n.helper 1 1 1 0 0 1\nFOR c0 0 r0 r0 x\n"
+         "b: NEXTH h0 b\nx: HALT"),
+        (".regs 1\n.helper 1 1 1 0 0 1\nFORH h0 x\nb: NEXTH h0 b\n"
+         "x: FORH h0 y\nc: NEXTH h0 c\ny: HALT"),
         ".regs 1\n.helper 1 1 1 0 0 1\nFORH h0 x\nb: NEXTH h0 16\nx: HALT",
     };
     query_start(0);

@@ -249,6 +249,11 @@ ESK_TEST(query_loads_columns_of_every_width) {
                               "b: LD r0 c0.u64 0\nEMIT\nNEXT c0 b\nx: HALT",
                               0),
                    "!-14");
+    ESK_CHECK_TEXT(query_rows(".table 0\n.regs 5\n"
+                              "FOR c0 0 r0 r0 x\n"
+                              "b: AGGC 1 r0 c0.u64 0\nNEXT c0 b\nx: HALT",
+                              0),
+                   "!-14");
 }
 
 ESK_TEST(query_has_no_values_of_a_cursor_without_a_row) {
@@ -585,6 +590,13 @@ ESK_TEST(query_advance_waits_ahead_and_takes_null_for_no_row) {
                               "GET c0 r0 b\nb: COUNT r1 c0\nEMIT\nHALT",
                               1),
                    "0;0;");
+    esk_source_series_counts(&query_sources[1]);
+    ESK_CHECK_TEXT(query_rows(".table 1\n.regs 3\n.out int r1\n"
+                              "LDI16 r0 135\nGET c0 r0 b\n"
+                              "b: COUNT r1 c0\nEMIT\nHALT",
+                              1),
+                   "0;");
+    query_sources[1].count = NULL;
     /* Nor has one that cannot have a row. */
     ESK_CHECK_TEXT(query_rows(".table 1\n.regs 3\n.out int r1\n"
                               "FOR c0 9 r0 r0 7\nCOUNT r1 c0\nEMIT\nHALT",

@@ -169,6 +169,15 @@ ESK_TEST(query_counts_rows_with_and_without_the_index) {
     ESK_CHECK_TEXT(query_rows(counted, 0), "58;");
     ESK_CHECK_TEXT(query_rows(counted, 1), "58;");
     ESK_CHECK(visited == 0 && query_pauses > 0);
+    ESK_CHECK_TEXT(query_rows(".table 0\n.regs 2\n"
+                              "LDI64 r0 9223372036854775807\n"
+                              "FOR c0 8 r0 r0 0\nCOUNT r0 c0\nHALT",
+                              0),
+                   "!-14");
+    ESK_CHECK_TEXT(query_rows(".table 0\n.regs 2\n"
+                              "FOR c0 12 r0 r0 0\nCOUNT r0 c0\nHALT",
+                              0),
+                   "!-6"); /* backward */
     query_start(0);
     ESK_CHECK_TEXT(query_rows(counted, 0), "0;");
 }

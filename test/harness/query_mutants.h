@@ -56,6 +56,7 @@ static struct esk_assembly mutant_programs[MUTANT_SEEDS];
 
 static inline void mutants_start(void) {
     query_start(MUTANT_ROWS);
+    esk_source_series_counts(&query_sources[1]);
     for (unsigned i = 0; i < MUTANT_SEEDS; i++) {
         bool assembled =
             esk_assemble(&mutant_programs[i], mutant_seeds[i], query_sources);

@@ -166,6 +166,12 @@ class _Writer(Expressions, Emitter):
         self.variables[index] = self.registers.take(slots_of(type))
         return e.Variable(type, index=index, name=name)
 
+    def kept(self, type: Type) -> Type:
+        """Slots have 64 bits, or 32 on a device that runs small values."""
+        if type.fits_32_bits:
+            return replace(type, lo=-(1 << 31), hi=(1 << 31) - 1)
+        return replace(type, lo=INT_MIN, hi=INT_MAX)
+
     def assign(self, variable: e.Variable, value: e.Expr) -> None:
         first = self.variables[variable.index]
         with self.scope():

@@ -63,6 +63,11 @@ class Emitter(ABC):
     def variable(self, type: Type, name: str) -> Variable:
         """Makes a variable; it lives across rows, and is NULL at first."""
 
+    def kept(self, type: Type) -> Type:
+        """Returns the widest type that a variable keeps at no more cost than
+        one of the given type of ints."""
+        return type
+
     @abstractmethod
     def assign(self, variable: Variable, value: Expr) -> None:
         """Sets a variable; the value may have the variable itself in it."""

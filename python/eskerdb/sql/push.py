@@ -199,7 +199,8 @@ class _Walk:
         emitter = self.emitter
         group = _Group(emitter, node.aggregates)
         (key,) = self._variables(node.keys, "key")
-        end = emitter.variable(rising.value.type.maybe(), "end")
+        ends = emitter.kept(rising.value.type)
+        end = emitter.variable(ends.maybe(), "end")
 
         def each(row: Row) -> None:
             value = replaced(rising.value, row)
@@ -208,7 +209,7 @@ class _Walk:
                 with emitter.when(_is_set(key)):
                     consume((key, *group.results))
                 emitter.assign(key, replaced(node.keys[0], row))
-                emitter.assign(end, _bucket_end(rising, key))
+                emitter.assign(end, _bucket_end(rising, key, ends))
                 group.clear()
             group.add(row)
 
@@ -358,13 +359,13 @@ class _Group:
         )
 
 
-def _bucket_end(rising: p.Monotone, key: Variable) -> Expr:
+def _bucket_end(rising: p.Monotone, key: Variable, ends: Type) -> Expr:
     """Returns the last value, in the direction of the rows, of the bucket
     with `key`. Division rounds toward 0, so the bucket of 0 has both signs.
 
-    An end that no value of the type can reach is the type's own end.
+    An end that no value of `ends` can reach is the type's own end.
     """
-    most, ends = rising.width - 1, rising.value.type
+    most = rising.width - 1
     if rising.floors:
         return _saturated(key, 0 if rising.falls else most, ends)
     start = Arithmetic(

@@ -92,3 +92,22 @@ void esk_packed_take(const struct esk_packed *packed,
         field++;
     }
 }
+
+uint16_t esk_packed_part_bytes(uint16_t bytes, uint8_t mode) {
+    return (uint16_t)(bytes + (mode == ESK_PACKED_LINEAR ? 5u : 1u));
+}
+
+struct esk_packed_field esk_packed_field(uint16_t offset, uint16_t bytes,
+                                         uint8_t mode) {
+    struct esk_packed_field field;
+    field.offset = offset;
+    field.bytes = bytes;
+    field.part_bytes = esk_packed_part_bytes(bytes, mode);
+    field.mode = mode;
+    field.is_word = bytes == 4 && mode - ESK_PACKED_DELTA < 2;
+    return field;
+}
+
+uint16_t esk_packed_written(const struct esk_packed_state *state) {
+    return (uint16_t)(state->at + (state->bit > 0 ? 1u : 0u));
+}

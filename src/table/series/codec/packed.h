@@ -57,21 +57,11 @@ struct esk_packed_field {
 };
 
 /// Bytes of a state for a field of `bytes` bytes.
-static inline uint16_t esk_packed_part_bytes(uint16_t bytes, uint8_t mode) {
-    return (uint16_t)(bytes + (mode == ESK_PACKED_LINEAR ? 5u : 1u));
-}
+uint16_t esk_packed_part_bytes(uint16_t bytes, uint8_t mode);
 
 /// A field at `offset`.
-static inline struct esk_packed_field
-esk_packed_field(uint16_t offset, uint16_t bytes, uint8_t mode) {
-    struct esk_packed_field field;
-    field.offset = offset;
-    field.bytes = bytes;
-    field.part_bytes = esk_packed_part_bytes(bytes, mode);
-    field.mode = mode;
-    field.is_word = bytes == 4 && mode - ESK_PACKED_DELTA < 2;
-    return field;
-}
+struct esk_packed_field esk_packed_field(uint16_t offset, uint16_t bytes,
+                                         uint8_t mode);
 
 /// How the rows of a table are packed. Field 0 is the key.
 struct esk_packed {
@@ -153,10 +143,7 @@ void esk_packed_seek(struct esk_packed_state *state, uint16_t cell,
                      uint16_t limit);
 
 /// The limit for a reader of a page that `state` is writing.
-static inline uint16_t
-esk_packed_written(const struct esk_packed_state *state) {
-    return (uint16_t)(state->at + (state->bit > 0 ? 1u : 0u));
-}
+uint16_t esk_packed_written(const struct esk_packed_state *state);
 
 /// Reads the next row, into `row` unless it is NULL.
 /// Returns  ESK_OK; ESK_END: the page has no more rows; ESK_E_CORRUPT: its

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// What queries compute with, as generated code calls it.
+#include "esker/compute.h"
+#include "test/harness/esk_test.h"
+
+ESK_TEST(sums_are_exact_and_an_error_only_when_they_are_read) {
+    static const esk_slot most = INT64_MAX;
+    static const esk_slot least = INT64_MIN;
+    struct esk_sum sum = {{0}};
+    esk_slot value = 0;
+    for (int i = 0; i < 1000; i++) {
+        esk_sum_add(&sum, &most);
+    }
+    ESK_CHECK_INT(esk_sum_get(&sum, &value), ESK_E_LIMIT);
+    for (int i = 0; i < 1000; i++) {
+        esk_sum_add(&sum, &least);
+    }
+    ESK_CHECK_INT(esk_sum_get(&sum, &value), ESK_OK);
+    ESK_CHECK_INT(value, -1000);
+    for (int i = 0; i < 2; i++) {
+        esk_sum_add(&sum, &least);
+    }
+    ESK_CHECK_INT(esk_sum_get(&sum, &value), ESK_E_LIMIT);
+}
+
+ESK_TEST(division_truncates_and_zero_gives_no_result) {
+    esk_slot a = -7;
+    esk_slot b = 2;
+    esk_slot r = 9;
+    ESK_CHECK_INT(esk_divide(&r, &a, &b), ESK_OK);
+    ESK_CHECK_INT(r, -3);
+    ESK_CHECK_INT(esk_remainder(&r, &a, &b), ESK_OK);
+    ESK_CHECK_INT(r, -1);
+    b = 0;
+    ESK_CHECK_INT(esk_divide(&r, &a, &b), ESK_NOT_FOUND);
+    ESK_CHECK_INT(esk_remainder(&r, &a, &b), ESK_NOT_FOUND);
+    b = -1;
+    a = INT64_MIN;
+    ESK_CHECK_INT(esk_divide(&r, &a, &b), ESK_E_LIMIT);
+    ESK_CHECK_INT(esk_multiply(&r, &a, &b), ESK_E_LIMIT);
+    ESK_CHECK_INT(esk_add(&r, &a, &b), ESK_E_LIMIT);
+    ESK_CHECK_INT(esk_subtract(&r, &a, &b), ESK_OK);
+    ESK_CHECK_INT(r, INT64_MIN + 1);
+}
+
+/// A record of a key and its number; nulls 1: the key is NULL.
+static void push(struct esk_records *records, esk_slot key, esk_slot number,
+                 uint8_t null) {
+    esk_slot values[2] = {key, number};
+    uint8_t nulls[2] = {null, 0};
+    (void)esk_topk_push(records, values, nulls);
+}
+
+ESK_TEST(topk_gives_the_first_records_of_a_stable_sort) {
+    static esk_slot memory[8 * ESK_RECORD_BYTES(2) / sizeof(esk_slot)];
+    for (uint16_t capacity = 1; capacity <= 8; capacity++) {
+        struct esk_records records = {.by = {.slots = 2, .keys = 1},
+                                      .capacity = capacity,
+                                      .memory = (uint8_t *)memory};
+        ESK_CONTEXT("capacity %u", capacity);
+        esk_records_clear(&records);
+        /* Keys 0, 3, 1, 4, 2, 0, 3, ...: four of each. */
+        for (esk_slot i = 0; i < 20; i++) {
+            push(&records, i * 3 % 5, i, 0);
+        }
+        esk_topk_sort(&records);
+        ESK_CHECK_INT(records.count, capacity);
+        for (uint16_t i = 0; i < capacity; i++) {
+            esk_slot values[2];
+            uint8_t nulls[2];
+            esk_records_get(&records, i, 0, values, nulls);
+            ESK_CHECK_INT(values[0], i / 4);
+            ESK_CHECK_INT(values[1], (i / 4 == 0 ? 0 : 2) + i % 4 * 5);
+        }
+    }
+}
+
+ESK_TEST(groups_have_one_record_a_key) {
+    static esk_slot memory[4 * ESK_RECORD_BYTES(2) / sizeof(esk_slot)];
+    struct esk_records records = {.by = {.slots = 2, .keys = 1},
+                                  .capacity = 4,
+                                  .memory = (uint8_t *)memory};
+    esk_slot values[2] = {0, 0};
+    uint8_t nulls[2] = {0, 0};
+    uint16_t index = 0;
+    uint16_t found = 0;
+    esk_records_clear(&records);
+    ESK_CHECK_INT(esk_groups_next(&records, &index), ESK_END);
+    for (values[0] = 0; values[0] < 3; values[0]++) {
+        ESK_CHECK_INT(esk_groups_find(&records, values, nulls, &index),
+                      ESK_NOT_FOUND);
+        ESK_CHECK_INT(esk_groups_find(&records, values, nulls, &found), ESK_OK);
+        ESK_CHECK_INT(found, index);
+    }
+    nulls[0] = 1; /* NULL is a key, whatever its slot is */
+    ESK_CHECK_INT(esk_groups_find(&records, values, nulls, &index),
+                  ESK_NOT_FOUND);
+    values[0] = 77;
+    ESK_CHECK_INT(esk_groups_find(&records, values, nulls, &found), ESK_OK);
+    ESK_CHECK_INT(found, index);
+    nulls[0] = 0;
+    ESK_CHECK_INT(esk_groups_find(&records, values, nulls, &found),
+                  ESK_E_LIMIT);
+    ESK_CHECK_INT(records.count, 4);
+}
+
+ESK_TEST_MAIN()
