@@ -88,7 +88,7 @@ def test_a_program_returns_values_of_every_type(log):
     outputs += struct.pack("<HH", 12, 4) + bytes([OUT_ROW, 0])
     body = bytes([8, 0, 0x07, 0, 8, 1, 0x0A, 4])
     start = 16 + 8 + len(outputs)
-    code = program(scan(body, start), [entry(log)], outputs, flags=2)
+    code = program(scan(body, start), [entry(log)], outputs, flags=6)
     rows = Program(code).run([log])
     assert rows == [
         (i, i / 4 - 1, "ab"[i % 2] * 3, i, i / 4 - 1, "ab"[i % 2] * 3)
@@ -134,7 +134,7 @@ def test_a_kv_table_has_rows(volume):
         start = 16 + 8 + len(outputs)
         body = bytes([8, 0, 0x04, 9])
         table = (rows.fingerprint, rows.row_bytes, 3)
-        code = program(scan(body, start), [table], outputs)
+        code = program(scan(body, start), [table], outputs, flags=4)
         assert sorted(Program(code).run([rows]))[2] == ("c", -(2**63), "text")
 
 

@@ -20,7 +20,7 @@ REGISTERS_MAX = 64
 TABLES_MAX = HELPERS_MAX = 8
 OUTPUTS_MAX = 64
 
-WIDE, FLOATS, TEXT, JOINS, HELPED = 1, 2, 4, 8, 16
+WIDE, FLOATS, TEXT, JOINS, HELPED, RANGED = 1, 2, 4, 8, 16, 32
 
 NAMES = (
     "HALT EMIT NULL MOV LDI8 LDI16 LDI32 LDI64 LD LDW NULLIF CLEAR AGG AGGC "
@@ -145,6 +145,7 @@ class Program:
             (OPS["LDT"], TEXT),
             (OPS["PUSH"], HELPED),
             (OPS["ADVANCE"], JOINS),
+            (OPS["COUNT"], RANGED),
         ):
             if number >= least:
                 self.flags |= flag
@@ -231,6 +232,12 @@ class Program:
                 assert len(piece) == item.size()
                 body += piece
                 at += len(piece)
+        at = 0
+        while at < len(self.outputs):
+            kind = self.outputs[at][0]
+            self.flags |= TEXT if kind >= 5 else 0
+            at += {5: 3, 6: 2}.get(kind, 1)
+        self.flags |= RANGED if self.ranges else 0
         tables = b"".join(struct.pack("<IHBx", *t) for t in self.tables)
         outputs = b"".join(struct.pack("<BB", *o) for o in self.outputs)
         rest = tables + b"".join(self.helpers) + outputs + body
