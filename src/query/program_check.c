@@ -279,7 +279,7 @@ static bool operand_check(struct esk_check *check, uint8_t kind,
 }
 
 /// The first opcode of each group, from the last one back, and its flag.
-static const uint8_t groups[] ESK_ROM = {
+static const uint8_t op_groups[] ESK_ROM = {
     ESK_OP_FADD,
     ESK_PROGRAM_FLOATS,
     ESK_OP_LDT,
@@ -299,7 +299,7 @@ static const uint8_t groups[] ESK_ROM = {
 };
 
 uint8_t esk_op_flag(uint8_t op) {
-    const uint8_t *group = groups;
+    const uint8_t *group = op_groups;
     while (op < esk_rom_u8(group)) {
         group += 2;
     }
