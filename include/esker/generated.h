@@ -48,12 +48,12 @@ int esk_query_stop(uint8_t *at, uint8_t here, int status);
 /// What a query returns that is over: ESK_END; ESK_E_INVALID: it has failed.
 int esk_query_over(uint8_t at);
 
-/// Bounds `query` by the newest row, so that rows appended later are not
-/// selected.
+/// Bounds `query` by a mark, so that rows appended since are not selected.
+/// mark       of esk_source_mark_series.
 /// is_signed  whether the key is.
 /// none       no row is to be selected.
 void esk_query_bound(struct esk_series_query *query,
-                     const struct esk_series *series, bool is_signed,
+                     const struct esk_source_mark *mark, bool is_signed,
                      bool none);
 
 /// Sets `newest` to the newest row's key, for a lookup; to INT64_MIN when there

@@ -62,9 +62,12 @@ typedef int64_t esk_slot;
 struct esk_source_mark {
     esk_key newest;
     uint32_t ordinal_end; ///< of the row that would be next
-    bool is_set;
-    bool is_empty; ///< the table had no row
+    bool is_empty;        ///< the table had no row
 };
+
+/// Notes the rows that a series has now. Costs nothing.
+void esk_source_mark_series(struct esk_source_mark *mark,
+                            const struct esk_series *series);
 
 /// Which rows a source returns.
 struct esk_source_bounds {

@@ -30,19 +30,20 @@ static bool key_is_before(esk_key a, esk_key b, bool is_signed) {
 }
 
 void esk_query_bound(struct esk_series_query *query,
-                     const struct esk_series *series, bool is_signed,
+                     const struct esk_source_mark *mark, bool is_signed,
                      bool none) {
-    esk_key newest = 0;
-    if (none || esk_series_newest_key(series, &newest) != ESK_OK) {
+    query->has_ordinal_end = true;
+    query->ordinal_end = mark->ordinal_end;
+    if (none || mark->is_empty) {
         /* No key is at least 1 and at most 0. */
         query->has_key_min = true;
         query->has_key_max = true;
         query->key_min = 1;
         query->key_max = 0;
     } else if (!query->has_key_max ||
-               key_is_before(newest, query->key_max, is_signed)) {
+               key_is_before(mark->newest, query->key_max, is_signed)) {
         query->has_key_max = true;
-        query->key_max = newest;
+        query->key_max = mark->newest;
     }
 }
 

@@ -28,18 +28,28 @@ ESK_TEST(generated_stop_goes_on_only_after_again_and_io) {
 
 static struct esk_fixture fixture;
 
+static bool repeats; /* whether the table's keys may */
+
 static void series_start(uint8_t type, const int32_t *keys, int count) {
     const struct esk_column column = {.name = "t", .type = type};
     const struct esk_series_spec spec = {.table = {.name = "log",
                                                    .columns = &column,
                                                    .column_count = 1,
-                                                   .row_bytes = 4}};
+                                                   .row_bytes = 4},
+                                         .keys_repeat = repeats};
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &spec);
     fixture_open(&fixture, "log", NULL);
     for (int i = 0; i < count; i++) {
         ESK_CHECK_INT(esk_series_append(fixture.series, &keys[i]), ESK_OK);
     }
+}
+
+/// Bounds a query by the rows that there are now.
+static void bounded(struct esk_series_query *query, bool is_signed, bool none) {
+    struct esk_source_mark mark;
+    esk_source_mark_series(&mark, fixture.series);
+    esk_query_bound(query, &mark, is_signed, none);
 }
 
 ESK_TEST(generated_bound_is_the_newest_key_or_a_smaller_one) {
@@ -49,17 +59,17 @@ ESK_TEST(generated_bound_is_the_newest_key_or_a_smaller_one) {
     series_start(ESK_TYPE_I32, keys, 2);
 
     query.key_max = (esk_key)5;
-    esk_query_bound(&query, fixture.series, true, false);
+    bounded(&query, true, false);
     ESK_CHECK_INT((int64_t)query.key_max, -2);
     query.key_max = (esk_key)-5;
-    esk_query_bound(&query, fixture.series, true, false);
+    bounded(&query, true, false);
     ESK_CHECK_INT((int64_t)query.key_max, -5);
     ESK_CHECK(!query.has_key_min);
     query.has_key_max = false;
-    esk_query_bound(&query, fixture.series, false, false);
+    bounded(&query, false, false);
     ESK_CHECK(query.has_key_max);
     query.key_max = 9;
-    esk_query_bound(&query, fixture.series, false, false);
+    bounded(&query, false, false);
     ESK_CHECK_INT((int64_t)query.key_max, 9);
     esk_query_newest(fixture.series, &newest);
     ESK_CHECK_INT(newest, -2);
@@ -78,6 +88,19 @@ static int rows_of(const struct esk_series_query *query) {
     return rows;
 }
 
+ESK_TEST(generated_bound_excludes_a_later_row_with_the_newest_key) {
+    const int32_t keys[] = {1, 4, 4};
+    struct esk_series_query query = {0};
+    repeats = true;
+    series_start(ESK_TYPE_U32, keys, 3);
+    bounded(&query, false, false);
+    ESK_CHECK_INT(esk_series_append(fixture.series, &keys[2]), ESK_OK);
+    ESK_CHECK_INT(rows_of(&query), 3);
+    ESK_CHECK_INT(rows_of(NULL), 4);
+    fixture_end(&fixture);
+    repeats = false;
+}
+
 ESK_TEST(generated_bound_selects_no_row_of_an_empty_table) {
     struct esk_series_query query = {0};
     const int32_t key = 0;
@@ -85,12 +108,12 @@ ESK_TEST(generated_bound_selects_no_row_of_an_empty_table) {
     series_start(ESK_TYPE_U32, NULL, 0);
     esk_query_newest(fixture.series, &newest);
     ESK_CHECK(newest == INT64_MIN);
-    esk_query_bound(&query, fixture.series, false, false);
+    bounded(&query, false, false);
     ESK_CHECK_INT(esk_series_append(fixture.series, &key), ESK_OK);
     ESK_CHECK_INT(rows_of(&query), 0);
 
     memset(&query, 0, sizeof query);
-    esk_query_bound(&query, fixture.series, false, true);
+    bounded(&query, false, true);
     ESK_CHECK_INT(rows_of(&query), 0);
     ESK_CHECK_INT(rows_of(NULL), 1);
     fixture_end(&fixture);

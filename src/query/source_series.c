@@ -16,11 +16,7 @@ static struct esk_series *series_of(const struct esk_source *source) {
 
 static void series_mark(const struct esk_source *source,
                         struct esk_source_mark *mark) {
-    int status = esk_series_newest_key(series_of(source), &mark->newest);
-    mark->is_set = true;
-    mark->is_empty = status != ESK_OK ||
-                     esk_series_next_ordinal(series_of(source),
-                                             &mark->ordinal_end) != ESK_OK;
+    esk_source_mark_series(mark, series_of(source));
 }
 
 /// Whether `key` is above the newest one of the query.

@@ -11,6 +11,7 @@ import pytest
 import sqlc_program as sp
 from eskerdb import Geometry
 from eskerdb.sql.access import Limits
+from eskerdb.sqlc import compile_text
 
 SCHEMA = """
 CREATE TABLE log (
@@ -343,6 +344,15 @@ def test_another_schema_is_refused_at_open(tmp_path):
         text=True,
     )
     assert (done.returncode, done.stdout) == (1, "FAILED uwa -13\n")
+
+
+def test_each_input_of_a_union_has_the_rows_of_the_open():
+    """Its second cursor is opened when rows may have been appended."""
+    union = "-- name: u\nSELECT time FROM uwa UNION ALL SELECT time FROM twin;"
+    (_, code), _ = compile_text(SCHEMA, union, "app", 0, None)
+    begun = code.index("int u_open(")
+    assert "esk_source_mark_series(&q->twin_mark, q->twin);" in code[begun:]
+    assert code.count("esk_source_mark_series(") == 2
 
 
 def test_an_overflow_ends_a_query(tmp_path):

@@ -362,6 +362,7 @@ class CEmitter(Emitter):
         if hoisted:
             source.open()
             return
+        source.keep_mark()
         function = f"{self.name}_open_{source.name}"
         items: list[Item] = []
         scopes, self._scopes = self._scopes, [_Scope(Body(items=items))]

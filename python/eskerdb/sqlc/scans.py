@@ -57,6 +57,7 @@ class Source:
                 200,
             )
         self.state = C("")
+        self.mark = C("")
 
     @property
     def is_series(self) -> bool:
@@ -64,6 +65,17 @@ class Source:
 
     def has_state(self) -> None:
         self.state = self.emitter.member("uint8_t", f"{self.name}_is", 1)
+
+    def keep_mark(self) -> None:
+        """Notes at the query's open which rows a cursor may see that is opened
+        later."""
+        if self.is_series:
+            self.mark = self.emitter.member(
+                "struct esk_source_mark", f"{self.name}_mark", 16
+            )
+            self.emitter.marks.append(
+                Text(f"esk_source_mark_series(&{self.mark}, q->{self.table});")
+            )
 
     # ------------------------------------------------------------------ rows
 
@@ -176,9 +188,12 @@ class Source:
         for index, range in enumerate(scan.ranges):
             self._range(f"ranges[{index}]", range)
         none = "none" if self._may_be_none() else "false"
+        mark = str(self.mark) or "mark"
+        if mark == "mark":
+            emitter.line("struct esk_source_mark mark;")
+            emitter.line(f"esk_source_mark_series(&mark, q->{self.table});")
         emitter.line(
-            f"esk_query_bound(&rows, q->{self.table}, {self._is_signed}, "
-            f"{none});"
+            f"esk_query_bound(&rows, &{mark}, {self._is_signed}, {none});"
         )
         emitter.line(
             f"return esk_series_cursor_open(q->{self.table}, "
