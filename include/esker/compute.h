@@ -33,17 +33,6 @@ int esk_multiply(esk_slot *r, const esk_slot *a, const esk_slot *b);
 int esk_divide(esk_slot *r, const esk_slot *a, const esk_slot *b);
 int esk_remainder(esk_slot *r, const esk_slot *a, const esk_slot *b);
 
-/// An exact sum: two slots, the low one first. Starts as zeros.
-struct esk_sum {
-    esk_slot slots[2];
-};
-
-void esk_sum_add(struct esk_sum *sum, const esk_slot *a);
-
-/// r = the sum.
-/// Returns  ESK_OK; ESK_E_LIMIT: beyond a slot.
-int esk_sum_get(const struct esk_sum *sum, esk_slot *r);
-
 /// How records are ordered: by their first `keys` slots.
 struct esk_order {
     uint8_t slots;

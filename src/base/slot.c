@@ -243,6 +243,13 @@ void esk_slot_divide(esk_slot_bits *pair, const esk_slot_bits *y) {
 
 #endif
 
+bool esk_slot_narrow(esk_slot *r, const esk_slot *sum) {
+    esk_slot sign;
+    esk_slot_copy(r, sum);
+    memset(&sign, esk_slot_is_negative(r) ? 0xFF : 0, sizeof sign);
+    return esk_slot_compare(&sign, sum + 1) == 0;
+}
+
 /// Byte `index` of a slot, the highest one first.
 static inline uint8_t *byte_of(esk_slot *slot, uint8_t index) {
     uint8_t last = ESK_SLOT_BYTES - 1;

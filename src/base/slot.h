@@ -53,6 +53,9 @@ bool esk_slot_add(esk_slot *r, const esk_slot *a, const esk_slot *b,
 /// Adds a to a number of two slots, the low one first.
 void esk_slot_add_wide(esk_slot *sum, const esk_slot *a);
 
+/// r = such a number. Returns whether it fits.
+bool esk_slot_narrow(esk_slot *r, const esk_slot *sum);
+
 /// r = r * y, of magnitudes. Returns whether the product fits the bits.
 bool esk_slot_multiply(esk_slot_bits *r, const esk_slot_bits *y);
 

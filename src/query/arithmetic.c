@@ -4,8 +4,6 @@
 /// The rules of integer arithmetic, once for all that queries run on.
 ///
 /// A product and a quotient are made of magnitudes; then the sign is set.
-#include <string.h>
-
 #include "base/inline.h"
 #include "base/slot.h"
 #include "esker/compute.h"
@@ -81,15 +79,4 @@ int esk_divide(esk_slot *r, const esk_slot *a, const esk_slot *b) {
 
 int esk_remainder(esk_slot *r, const esk_slot *a, const esk_slot *b) {
     return divide(r, a, b, 1);
-}
-
-void esk_sum_add(struct esk_sum *sum, const esk_slot *a) {
-    esk_slot_add_wide(sum->slots, a);
-}
-
-int esk_sum_get(const struct esk_sum *sum, esk_slot *r) {
-    esk_slot sign;
-    esk_slot_copy(r, sum->slots);
-    memset(&sign, esk_slot_is_negative(r) ? 0xFF : 0, sizeof sign);
-    return esk_slot_compare(&sign, sum->slots + 1) == 0 ? ESK_OK : ESK_E_LIMIT;
 }

@@ -276,8 +276,9 @@ static int value_run(struct esk_program *program, const uint8_t *op) {
         a = (uint8_t)(a + ESK_WINDOW_SUM);
         status = ESK_NOT_FOUND;
         if (*esk_program_null(program, a) == 0) {
-            status = esk_sum_get(
-                (const struct esk_sum *)esk_program_value(program, a), value);
+            status = esk_slot_narrow(value, esk_program_value(program, a))
+                         ? ESK_OK
+                         : ESK_E_LIMIT;
         }
         break;
     }
