@@ -137,6 +137,9 @@ int esk_series_seek(struct esk_series *series, esk_key key,
            it is the table's first. */
         *missing = seek.found ? esk_ordinals(seek.best_end, seek.high_first) > 0
                               : seek.damaged && seek.high_first != 0;
+        if (*missing && seek.failure != ESK_OK) {
+            return seek.failure; /* the rows may be on the page not read */
+        }
     }
     if (!seek.found) {
         return seek.failure != ESK_OK ? seek.failure : ESK_NOT_FOUND;
