@@ -301,9 +301,10 @@ static void program_run(const uint8_t *code, uint32_t bytes,
         for (uint8_t i = 0; esk_program_row(&program, i, &value) == ESK_OK;
              i++) {
             if (value.type == 3) {
-                put_mean(answer, (double)value.value / (double)value.count);
+                put_mean(answer,
+                         (double)value.slots[1] / (double)value.slots[0]);
             } else {
-                put(answer, value.value);
+                put(answer, value.slots[0]);
             }
         }
         put_row(answer);
@@ -421,6 +422,7 @@ static void table_make(struct esk_volume *volume, int index,
     must(esk_volume_find(volume, names[index], &info), "find");
     must(esk_table_fingerprint(volume, &info, &fingerprint), "fingerprint");
     esk_source_series(&sources[index], tables[index], fingerprint);
+    esk_source_series_counts(&sources[index]);
 }
 
 static void tables_make(const char *folder) {
