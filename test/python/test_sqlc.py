@@ -2,9 +2,11 @@
 # SPDX-FileCopyrightText: EskerDB contributors
 """Queries compiled to C: they compile everywhere, and answer as SQLite."""
 
+import importlib
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -326,6 +328,23 @@ def test_the_example_runs_two_queries_at_a_time(tmp_path):
         "warm at 43260, 160",
         "warm at 43320, 160",
     ]
+
+
+def test_the_benchmark_of_queries_compiles(tmp_path, monkeypatch):
+    if not Path("/usr/include/sqlite3.h").exists():
+        pytest.skip("no sqlite3.h")
+    monkeypatch.syspath_prepend(sp.ROOT / "bench")
+    bench = importlib.import_module("bench_query")
+    monkeypatch.setattr(bench, "OUT", tmp_path)
+    bench.written(
+        (bench.HERE / "schema.sql").read_text(),
+        (bench.HERE / "queries.sql").read_text(),
+    )
+    sp.run(
+        "gcc", *sp.FLAGS, "-D_POSIX_C_SOURCE=200809L", "-fsyntax-only",
+        f"-I{sp.ROOT}", f"-I{sp.ROOT}/include", f"-I{tmp_path}",
+        bench.HERE / "sides.c",
+    )  # fmt: skip
 
 
 def test_another_schema_is_refused_at_open(tmp_path):
