@@ -185,14 +185,8 @@ static int pages_count(struct esk_series *series,
                               cursor->matches == NULL, count);
         }
         bool inside = page_is_inside(series, cursor, &window);
-        if (!esk_series_cursor_reads(cursor)) {
-            return ESK_AGAIN;
-        }
-        status = esk_series_pin(series, &series->data, cursor->position, &page,
-                                &frame);
+        status = esk_forward_pin(series, cursor, &page, &frame);
         if (status != ESK_OK) {
-            ESK_TRY(esk_forward_pass(series, cursor, status));
-            status = ESK_NOT_FOUND;
             continue;
         }
         status = page_count(series, cursor, page, esk_page_count(page),

@@ -209,14 +209,8 @@ static int forward_next(struct esk_series *series,
             esk_forward_again(cursor);
             return status == ESK_NOT_FOUND ? ESK_END : status;
         }
-        if (!esk_series_cursor_reads(cursor)) {
-            return ESK_AGAIN;
-        }
-        status = esk_series_pin(series, &series->data, cursor->position, &page,
-                                &frame);
+        status = esk_forward_pin(series, cursor, &page, &frame);
         if (status != ESK_OK) {
-            ESK_TRY(esk_forward_pass(series, cursor, status));
-            status = ESK_NOT_FOUND;
             continue;
         }
         cursor->frame = frame;

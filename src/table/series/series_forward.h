@@ -115,4 +115,21 @@ static inline bool esk_forward_enter(const struct esk_series *series,
     return end < count;
 }
 
+/// Pins the cursor's page, or skips it.
+/// Returns ESK_OK; ESK_NOT_FOUND: it was skipped; ESK_AGAIN; ESK_E_IO.
+static inline int esk_forward_pin(struct esk_series *series,
+                                  struct esk_series_cursor *cursor,
+                                  uint8_t **page, uint8_t *frame) {
+    if (!esk_series_cursor_reads(cursor)) {
+        return ESK_AGAIN;
+    }
+    int status =
+        esk_series_pin(series, &series->data, cursor->position, page, frame);
+    if (status == ESK_OK) {
+        return ESK_OK;
+    }
+    ESK_TRY(esk_forward_pass(series, cursor, status));
+    return ESK_NOT_FOUND;
+}
+
 #endif
