@@ -111,3 +111,7 @@ struct esk_packed_field esk_packed_field(uint16_t offset, uint16_t bytes,
 uint16_t esk_packed_written(const struct esk_packed_state *state) {
     return (uint16_t)(state->at + (state->bit > 0 ? 1u : 0u));
 }
+
+const uint8_t *esk_packed_key(const struct esk_packed_state *state) {
+    return (const uint8_t *)(state + 1) + 1;
+}

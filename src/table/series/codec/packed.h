@@ -153,10 +153,7 @@ int esk_packed_next(const struct esk_packed *packed,
                     uint8_t *row);
 
 /// The key of the last row read, as in the row.
-static inline const uint8_t *
-esk_packed_key(const struct esk_packed_state *state) {
-    return (const uint8_t *)(state + 1) + 1;
-}
+const uint8_t *esk_packed_key(const struct esk_packed_state *state);
 
 /// Whether the page has a cell at offset `cell`, a multiple of the cell's bytes
 /// or ESK_ENVELOPE_BYTES. Its first row stands there.
