@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from eskerdb.sql import syntax as s
 from eskerdb.sql.source import Source, Span, listed
-from eskerdb.sql.tokens import Token, tokens
+from eskerdb.sql.tokens import BEYOND_64_BITS, Token, tokens
+from eskerdb.sql.types import INT_MAX, INT_MIN
 
 _OR, _AND, _NOT, _EQUAL, _LESS, _PLUS, _TIMES, _SIGN = range(1, 9)
 _BINARY = {
@@ -51,7 +52,6 @@ _REFUSED = {
     "COLLATE": "COLLATE is not supported: texts compare by their bytes",
 }
 _DEPTH_MAX = 100
-INT_MAX = (1 << 63) - 1
 
 
 class Tokens:
@@ -201,8 +201,8 @@ class ExpressionParser(Tokens):
         return self._primary()
 
     def _whole(self, value: int, span: Span) -> s.Node:
-        if not -INT_MAX - 1 <= value <= INT_MAX:
-            raise self.refuse(span, "the number is beyond 64 bits, signed")
+        if not INT_MIN <= value <= INT_MAX:
+            raise self.refuse(span, BEYOND_64_BITS)
         return s.Literal(span, value)
 
     def _suffix(self, start: int, left: s.Node, level: int) -> s.Node:

@@ -19,15 +19,19 @@ _WORDS = """ALL AND AS ASC BETWEEN BY CASE CAST CREATE CROSS DELETE DESC DISTINC
     NULLS OFFSET ON OR ORDER OUTER OVER PRIMARY RIGHT SELECT SET TABLE THEN
     UNION UPDATE USING VALUES WHEN WHERE WITH"""
 KEYWORDS = frozenset(_WORDS.split())
+BEYOND_64_BITS = "the number is beyond 64 bits, signed"
+_DIGITS_MAX = 1000  # of a whole number: zeros may lead
 _NAME_COMMENT = re.compile(r"--[ \t]*name:[ \t]*([A-Za-z_]\w*)?[ \t]*$")
+_SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that was no UTF-8
 _PATTERN = re.compile(
     r"""(?P<space>\s+)
     |(?P<comment>--[^\n]*)
     |(?P<block>/\*.*?\*/)
     |(?P<blob>[xX]'[^']*')
-    |(?P<float>\d+\.\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|\d+[eE][+-]?\d+)
+    |(?P<float>(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?
+        |[0-9]+[eE][+-]?[0-9]+)
     |(?P<hex>0[xX][0-9a-fA-F]+)
-    |(?P<int>\d+)
+    |(?P<int>[0-9]+)
     |(?P<name>[^\W\d]\w*)
     |(?P<quoted>"(?:[^"]|"")*")
     |(?P<text>'(?:[^']|'')*')
@@ -63,15 +67,16 @@ class Token:
 
 def tokens(source: Source) -> list[Token]:
     """Returns the tokens of a text, and one "end". Raises Refusal."""
+    broken = _SURROGATE.search(source.text)
+    if broken:
+        raise source.refuse(broken.span(), "the text is not valid UTF-8")
     result: list[Token] = []
     at, title = 0, ""
     while at < len(source.text):
         found = _PATTERN.match(source.text, at)
         if found is None:
             raise _stray(source, at)
-        span, kind = (at, found.end()), found.lastgroup
-        # lastgroup is the outermost group of the alternative that matched
-        kind = next(k for k, v in found.groupdict().items() if v is not None)
+        span, kind = (at, found.end()), found.lastgroup or ""
         if kind == "comment":
             title = _title(source, span) or title
         elif kind not in ("space", "block"):
@@ -113,6 +118,8 @@ def _token(
     if kind == "float":
         return Token("float", float(text), span)
     if kind in ("int", "hex"):
+        if len(text) > _DIGITS_MAX:
+            raise source.refuse(span, BEYOND_64_BITS)
         return Token("int", int(text, 0 if kind == "hex" else 10), span)
     return Token(kind, text[1:] if kind == "param" else text, span, name=title)
 
