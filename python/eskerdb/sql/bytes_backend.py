@@ -405,7 +405,8 @@ class _Writer(Expressions, Emitter):
                     offset = _SLOT_OF[aggregate.function]
                     self.results[index] = window + offset
 
-    def result(self, expr: e.Result, r: int) -> None:
+    def _result(self, expr: e.Result, r: int) -> None:
+        """Reads an aggregate that is computed when it is read."""
         function, window, aggregate = self._reads[expr.index]
         argument = aggregate.argument
         assert argument is not None and window >= 0

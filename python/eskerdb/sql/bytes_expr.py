@@ -144,11 +144,6 @@ class Expressions:
             self._null = self.registers.take()  # NULL from the start
         return self._null
 
-    def _forget(self, register: int) -> None:
-        for known in self._known:
-            for expr in [x for x, r in known.items() if r == register]:
-                del known[expr]
-
     # Values -----------------------------------------------------------------
 
     def value(self, expr: e.Expr, into: int | None = None) -> int:
@@ -203,13 +198,6 @@ class Expressions:
                 expr.span,
             )
         method(expr, r)
-
-    def result(self, expr: e.Result, r: int) -> None:
-        """Reads an aggregate that is computed when it is read."""
-        raise NotImplementedError
-
-    def _result(self, expr: e.Result, r: int) -> None:
-        self.result(expr, r)
 
     def _column(self, expr: e.Column, r: int) -> None:
         cursor, table = self.places[expr.scan]
@@ -328,10 +316,6 @@ class Expressions:
     def jump_unless(self, expr: e.Expr, label: Label) -> None:
         """Jumps unless a condition is TRUE."""
         self._jump(expr, label, False)
-
-    def jump_if(self, expr: e.Expr, label: Label) -> None:
-        """Jumps where a condition is TRUE."""
-        self._jump(expr, label, True)
 
     def _jump(self, expr: e.Expr, label: Label, when: bool) -> None:
         match expr:

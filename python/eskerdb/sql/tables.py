@@ -18,7 +18,6 @@ from eskerdb.sql.types import FLOAT, INT_MAX, Type, integer, text
 
 _WIDE = ("bytes", "text")
 _KIND_NUMBERS = {"series": 1, "tree": 2, "kv": 3}  # enum esk_table_kind
-_INTEGERS = "an integer column"
 _OPTIONS: dict[str, dict[str, type | tuple[str, ...]]] = {
     "series": {
         "full": ("drop_oldest", "refuse"),
