@@ -14,20 +14,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from eskerdb.schema import TYPES
 from eskerdb.sql import assemble as asm
 from eskerdb.sql import expr as e
 from eskerdb.sql import push, rules
 from eskerdb.sql.assemble import Label
 from eskerdb.sql.bytes_expr import (
     SLOT,
-    TYPE_NUMBERS,
     Expressions,
     Unsupported,
     slots_of,
 )
 from eskerdb.sql.emit import Accumulators, Emitter, Records
 from eskerdb.sql.plan import Aggregate, Bound, Query, Range, Scan
-from eskerdb.sql.tables import _KIND_NUMBERS as KIND_NUMBERS
+from eskerdb.sql.tables import KIND_NUMBERS
 from eskerdb.sql.types import INT_MAX, INT_MIN, Type
 
 _INT, _FLOAT, _AVG, _ROW_TEXT, _TEXT = 1, 2, 3, 5, 6
@@ -252,7 +252,7 @@ class _Writer(Expressions, Emitter):
             flags, hi = flags | 2, self._bound(wanted.hi, -1)
         if column.kind in ("f32", "f64"):
             self.program.flags |= asm.FLOATS
-        kind = TYPE_NUMBERS[column.kind]
+        kind = TYPES[column.kind]
         return bytes([wanted.column, kind * 16 + flags, lo, hi])
 
     @contextmanager
@@ -471,7 +471,7 @@ class _Writer(Expressions, Emitter):
                     self.program.flags |= asm.FLOATS
                 elif not value.type.fits_32_bits:
                     self.program.flags |= asm.WIDE
-                place = cursor * 16 + TYPE_NUMBERS[column.kind]
+                place = cursor * 16 + TYPES[column.kind]
                 self.program.op("AGGC", mask, window, place, column.offset)
                 return
         op = "FAGG" if value.type.kind == "f64" else "AGG"

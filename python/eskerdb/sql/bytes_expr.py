@@ -11,10 +11,11 @@ again where the code before it has surely run.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from eskerdb.program import float_slot, text_slots
+from eskerdb.schema import TYPES
 from eskerdb.sql import assemble as asm
 from eskerdb.sql import expr as e
 from eskerdb.sql import rules
@@ -22,13 +23,6 @@ from eskerdb.sql.assemble import Label, Program
 from eskerdb.sql.plan import TableColumn, TableInfo
 from eskerdb.sql.types import INT_MAX, INT_MIN, Type
 
-TYPE_NUMBERS = {
-    name: number
-    for number, name in enumerate(
-        "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64".split(),  # noqa: SIM905
-        1,
-    )
-}
 SLOT = 8  # bytes of text in a register
 # Compare.op: relation of the machine, operands swapped.
 _RELATIONS = {
@@ -58,21 +52,6 @@ def slots_of(kind: Type) -> int:
     if kind.kind == "blob" or (kind.kind == "text" and not kind.bytes):
         raise Unsupported("a text of any length is no value of a program")
     return -(-kind.bytes // SLOT) if kind.kind == "text" else 1
-
-
-def float_slot(value: float) -> int:
-    """Returns the slot of a float: its order is that of the numbers."""
-    (bits,) = struct.unpack("<q", struct.pack("<d", value + 0.0))
-    return bits ^ INT_MAX if bits < 0 else bits
-
-
-def text_slots(value: bytes, count: int) -> list[int]:
-    """Returns the slots of a text."""
-    padded = value.ljust(count * SLOT, b"\0")
-    return [
-        struct.unpack(">Q", padded[i : i + SLOT])[0] - (1 << 63)
-        for i in range(0, count * SLOT, SLOT)
-    ]
 
 
 class Registers:
@@ -213,7 +192,7 @@ class Expressions:
             self.program.op("NULLIF", r, self.value(kind))
 
     def _load(self, r: int, cursor: int, column: TableColumn) -> None:
-        place = cursor * 16 + TYPE_NUMBERS[column.kind]
+        place = cursor * 16 + TYPES[column.kind]
         if column.offset < 256:
             self.program.op("LD", r, place, column.offset)
         else:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eskerdb import schema
+from eskerdb._esker import lib
 from eskerdb.sql import syntax as s
 from eskerdb.sql.names import table_named
 from eskerdb.sql.plan import TableColumn, TableInfo
@@ -17,7 +18,12 @@ from eskerdb.sql.source import Source, listed, nearest
 from eskerdb.sql.types import FLOAT, INT_MAX, Type, integer, text
 
 _WIDE = ("bytes", "text")
-_KIND_NUMBERS = {"series": 1, "tree": 2, "kv": 3}  # enum esk_table_kind
+# enum esk_table_kind, by the words of USING
+KIND_NUMBERS = {
+    "series": lib.ESK_TABLE_SERIES,
+    "tree": lib.ESK_TABLE_TREE,
+    "kv": lib.ESK_TABLE_KV,
+}
 _OPTIONS: dict[str, dict[str, type | tuple[str, ...]]] = {
     "series": {
         "full": ("drop_oldest", "refuse"),
@@ -127,7 +133,7 @@ def fingerprint(info: TableInfo) -> int:
     """Computes esk_table_fingerprint of a table that is in no volume."""
     if info.kind == "kv":
         return 0
-    data = bytes([_KIND_NUMBERS[info.kind], info.key])
+    data = bytes([KIND_NUMBERS[info.kind], info.key])
     for column in info.columns:
         made = schema.Column(
             column.name,

@@ -8,44 +8,7 @@ from eskerdb.sql.plan import TableColumn, TableInfo
 from eskerdb.sqlc import ctype
 from eskerdb.sqlc.names import clean
 from eskerdb.sqlc.scans import clean_upper, prefix_of
-
-_TYPES = {
-    "i8": 1,
-    "i16": 2,
-    "i32": 3,
-    "i64": 4,
-    "u8": 5,
-    "u16": 6,
-    "u32": 7,
-    "u64": 8,
-    "f32": 9,
-    "f64": 10,
-    "bytes": 11,
-    "text": 11,
-    "var": 12,
-}
-_KINDS = {"series": 1, "tree": 2, "kv": 3}
-
-
-def fingerprint(table: TableInfo) -> int:
-    """Returns what esk_table_fingerprint gives."""
-    if table.fingerprint:
-        return table.fingerprint
-    data = bytes([_KINDS[table.kind], table.key])
-    for column in table.columns:
-        data += bytes([_TYPES[column.kind]])
-        data += column.bytes.to_bytes(2, "little")
-        data += column.name.encode() + b"\0"
-    return _crc32c(data)
-
-
-def _crc32c(data: bytes) -> int:
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = (crc >> 1) ^ (0x82F63B78 & -(crc & 1))
-    return crc ^ 0xFFFFFFFF
+from eskerdb.sqlc.values import quoted
 
 
 def declarations(table: TableInfo) -> list[str]:
@@ -73,7 +36,7 @@ def declarations(table: TableInfo) -> list[str]:
         *places,
         f"{prefix}_ROW_BYTES = {table.row_bytes},",
         "};",
-        f"#define {prefix}_FINGERPRINT 0x{fingerprint(table):08x}u",
+        f"#define {prefix}_FINGERPRINT 0x{table.fingerprint:08x}u",
         "",
         f"/// Opens {table.name}.",
         "/// Returns  ESK_E_SCHEMA: the stored table has other columns; as",
@@ -100,7 +63,7 @@ def _member(column: TableColumn, is_key: bool) -> str:
 
 
 def definitions(table: TableInfo) -> list[str]:
-    name = clean(table.name)
+    name, known = clean(table.name), quoted(table.name.encode())
     return [
         (
             f"int {name}_open(struct esk_{table.kind} **table, "
@@ -109,12 +72,12 @@ def definitions(table: TableInfo) -> list[str]:
         ),
         "struct esk_table_info info;",
         "uint32_t fingerprint;",
-        f'ESK_TRY(esk_volume_find(volume, "{table.name}", &info));',
+        f"ESK_TRY(esk_volume_find(volume, {known}, &info));",
         "ESK_TRY(esk_table_fingerprint(volume, &info, &fingerprint));",
         f"if (fingerprint != {prefix_of(table)}_FINGERPRINT) {{",
         "return ESK_E_SCHEMA;",
         "}",
-        f'return esk_{table.kind}_open(table, volume, "{table.name}", config);',
+        f"return esk_{table.kind}_open(table, volume, {known}, config);",
         "}",
         "",
     ]

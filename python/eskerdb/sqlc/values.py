@@ -382,7 +382,7 @@ class Values:
             if expr.value is None:
                 return TextValue('""', "0", TRUE)
             data = str(expr.value).encode()
-            return TextValue(_quoted(data), str(len(data)), FALSE)
+            return TextValue(quoted(data), str(len(data)), FALSE)
         if isinstance(expr, e.Column | e.Parameter):
             return self.place.text_leaf(expr)
         name = type(expr).__name__.lower()
@@ -401,7 +401,7 @@ class Values:
             raise Refused("an escape beyond ASCII is not compiled", expr.span)
         mark = str(escape[0]) if escape else "0"
         call = (
-            f"esk_text_like({text.c}, {text.bytes}, {_quoted(data)}, "
+            f"esk_text_like({text.c}, {text.bytes}, {quoted(data)}, "
             f"{len(data)}, {mark})"
         )
         return C(call), text.null
@@ -505,7 +505,7 @@ class Values:
         return Value(result, null, name, type.lo, type.hi)
 
 
-def _quoted(data: bytes) -> str:
+def quoted(data: bytes) -> str:
     """Writes bytes as a string of C."""
     text = "".join(
         chr(byte)
