@@ -413,6 +413,12 @@ def float_ceiling(column: Column, value: float) -> float:
     return _round(column, value, 1)
 
 
+def float_next(column: Column, value: float, direction: int) -> float:
+    """Returns the neighbour of a value of the column's type: +1, -1."""
+    step = _next64 if column.type == "f64" else _next32
+    return step(value, direction)
+
+
 def _round(column: Column, value: float, direction: int) -> float:
     value = float(value) if not isinstance(value, int) else value
     if column.type == "f64":

@@ -10,12 +10,11 @@ bound stays a filter. A bound never gives a row that its condition does not.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from eskerdb.schema import Column as SchemaColumn
-from eskerdb.schema import float_ceiling, float_floor
+from eskerdb.schema import float_ceiling, float_floor, float_next
 from eskerdb.sql import expr as e
 from eskerdb.sql import plan as p
 from eskerdb.sql import rules
@@ -271,25 +270,16 @@ def _float_end(
     if op == "=":
         return (rules.constant(number), op) if up == down else (None, op)
     if op in (">", ">="):
-        value = _step(column, up, 1) if op == ">" and up == number else up
+        value = float_next(schema, up, 1) if op == ">" and up == number else up
         op = ">="
     else:
         value = (
-            _step(column, down, -1) if op == "<" and down == number else down
+            float_next(schema, down, -1)
+            if op == "<" and down == number
+            else down
         )
         op = "<="
     return (None if math.isinf(value) else rules.constant(value)), op
-
-
-def _step(column: p.TableColumn, value: float, direction: int) -> float:
-    """Returns the neighbour of a value of the column's type."""
-    if column.kind == "f64":
-        return math.nextafter(value, direction * math.inf)
-    if value == 0.0:
-        return direction * struct.unpack("<f", b"\1\0\0\0")[0]
-    (bits,) = struct.unpack("<i", struct.pack("<f", value))
-    bits += 1 if (value > 0) == (direction > 0) else -1
-    return struct.unpack("<f", struct.pack("<i", bits))[0]
 
 
 def _ranges(

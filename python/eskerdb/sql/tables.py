@@ -79,8 +79,9 @@ def columns_of(
     result = []
     for column, offset in zip(columns, offsets, strict=True):
         missing = column.missing
-        if missing is not None and column.type == "f32":
-            missing = f32(missing)
+        if missing is not None:  # an f32 is rounded
+            stored = schema.encode_number(column, missing)
+            missing = schema.decode_number(column, stored)
         result.append(
             TableColumn(
                 column.name,
@@ -93,11 +94,6 @@ def columns_of(
             )
         )
     return tuple(result)
-
-
-def f32(value: float) -> float:
-    """Returns the f32 that a number becomes."""
-    return struct.unpack("<f", struct.pack("<f", value))[0]
 
 
 def of_volume(table: Any, handle: Any = None) -> TableInfo:

@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-import math
-import struct
 from typing import TYPE_CHECKING
 
+from eskerdb.schema import Column, float_ceiling, float_floor
 from eskerdb.sql import plan as p
 from eskerdb.sqlc import ctype
 from eskerdb.sqlc.cexpr import FALSE, UNARY, C, all_of, any_of, relation
@@ -370,23 +369,11 @@ class Source:
                         "compiled to C",
                         bound.value.span,
                     )
-                text = f"{_nearest_f32(float(constant), end == 'lo')!r}f"
+                inwards = float_ceiling if end == "lo" else float_floor
+                schema = Column(column.name, column.kind)
+                text = f"{inwards(schema, constant)!r}f"
             emitter.line(f"{target}.has_{end} = true;")
             emitter.line(f"{target}.{end}.{column.kind} = {text};")
-
-
-def _nearest_f32(value: float, up: bool) -> float:
-    """Returns the least f32 >= value, or the greatest <= value."""
-    (rounded,) = struct.unpack("<f", struct.pack("<f", value))
-    if (rounded < value) if up else (rounded > value):
-        (bits,) = struct.unpack("<i", struct.pack("<f", rounded))
-        grows = (rounded > 0) == up
-        if rounded == 0:
-            return math.copysign(1e-45, 1 if up else -1)
-        (rounded,) = struct.unpack(
-            "<f", struct.pack("<i", bits + (1 if grows else -1))
-        )
-    return rounded
 
 
 def _against(value: Value, op: str, limit: int) -> C:
