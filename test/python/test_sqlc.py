@@ -401,6 +401,19 @@ def test_an_overflow_ends_a_query(tmp_path):
             "-- name: a\nSELECT count(DISTINCT b) FROM log;",
             "q.sql:2:8: count(DISTINCT ..) is not supported",
         ),
+        (
+            "-- name: a\nSELECT time FROM uwa WHERE temp > 1"
+            + " AND temp < wind" * 9999,
+            "q.sql:2:1: the statement nests too deep",
+        ),
+        (
+            "-- name: a\nSELECT " + "wind + " * 9999 + "1 FROM uwa",
+            "q.sql:2:1: the statement nests too deep",
+        ),
+        (
+            "-- name: a\nSELECT 1 FROM " + "(SELECT 1 FROM " * 9999,
+            "q.sql:2:1: the statement nests too deep",
+        ),
     ],
 )
 def test_a_refusal_says_where(tmp_path, sql, message):

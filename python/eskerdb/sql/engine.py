@@ -31,11 +31,11 @@ def compile_select(
     limits: Limits = HOST,
 ) -> Code:
     """Returns the program of a SELECT. Raises Refusal."""
-    bound = bind(source, statement, infos)
-    assert isinstance(bound, BoundQuery)
-    query = planner.plan(source, bound, limits)
     try:
-        return compiled(query)
+        with source.nesting(statement.span):
+            bound = bind(source, statement, infos)
+            assert isinstance(bound, BoundQuery)
+            return compiled(planner.plan(source, bound, limits))
     except Unsupported as fault:
         span = fault.span if fault.span[1] else statement.span
         raise source.refuse(span, str(fault)) from None

@@ -31,7 +31,8 @@ def parse(source: Source) -> list[s.Statement]:
             pass
         if parser.next.kind == "end":
             return statements
-        statements.append(parser.statement())
+        with source.nesting(parser.next.span):
+            statements.append(parser.statement())
         if parser.next.kind != "end":
             parser.end_of_statement()
 

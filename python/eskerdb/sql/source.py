@@ -10,10 +10,15 @@ SELECT tmep FROM log
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 Span = tuple[int, int]
+TOO_DEEP = (
+    "the statement nests too deep, or has too many operators in a row: "
+    "use IN (..), or parentheses around the halves"
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,14 @@ class Source:
     def refuse(self, span: Span, message: str) -> Refusal:
         """Returns what to raise for a part of the text."""
         return Refusal(self, span, message)
+
+    @contextmanager
+    def nesting(self, span: Span) -> Iterator[None]:
+        """Refuses a part of the text that nests deeper than Python's stack."""
+        try:
+            yield
+        except RecursionError:
+            raise self.refuse(span, TOO_DEEP) from None
 
     def slice(self, span: Span) -> str:
         return self.text[span[0] : span[1]]

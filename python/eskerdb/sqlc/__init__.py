@@ -17,6 +17,7 @@ from __future__ import annotations
 from eskerdb.sql import bind, parse, planner, tables
 from eskerdb.sql import syntax as s
 from eskerdb.sql.access import Limits
+from eskerdb.sql.explain import explained
 from eskerdb.sql.plan import Query
 from eskerdb.sql.source import Source
 from eskerdb.sqlc.unit import Statement, unit
@@ -44,15 +45,18 @@ def compile_text(
     for node in parse.parse(source):
         if not isinstance(node, s.Query):
             raise source.refuse(node.span, "only SELECT is compiled to C")
-        query = planner.plan(source, bind.bind(source, node, infos), limits)
+        with source.nesting(node.span):
+            bound = bind.bind(source, node, infos)
+            query = planner.plan(source, bound, limits)
         if not query.name:
             raise source.refuse(
                 node.span, "give the query a name: `-- name: x` before it"
             )
         made.append(query)
-        statements.append(
-            Statement(query, source.slice(node.span), span=node.span)
-        )
+        with source.nesting(node.span):
+            notes = tuple(explained(query))
+        text = source.slice(node.span)
+        statements.append(Statement(query, text, notes, node.span))
     try:
         return unit(name, list(infos.values()), statements, step_pages), made
     except Refused as refused:

@@ -14,6 +14,7 @@ from pathlib import Path
 from eskerdb.sql import plan as p
 from eskerdb.sql import push
 from eskerdb.sql.expr import NOWHERE
+from eskerdb.sql.source import TOO_DEEP
 from eskerdb.sqlc import ctype, table
 from eskerdb.sqlc.code import Function, Item
 from eskerdb.sqlc.emitter import CEmitter, Field, parameter_type
@@ -61,6 +62,8 @@ def unit(
         try:
             c = _take(taken, statement.query.name, _ENDINGS)
             written.append(_Written(statement, c, step_pages))
+        except RecursionError:
+            raise Refused(TOO_DEEP, statement.span) from None
         except Refused as refused:
             span = refused.span if refused.span != NOWHERE else statement.span
             raise Refused(str(refused), span) from None
