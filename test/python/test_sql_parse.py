@@ -153,6 +153,14 @@ def test_a_refusal_draws_a_caret_under_the_word():
     ]
 
 
+def test_a_refusal_shows_a_part_of_a_long_line():
+    with pytest.raises(Refusal) as refusal:
+        parse(Source("SELECT 1, " * 9999 + "?\nFROM t"))
+    head, line, caret = str(refusal.value).splitlines()
+    assert head.startswith("sql:1:99991:")
+    assert len(line) == 81 and line[caret.index("^")] == "?"
+
+
 def test_every_node_knows_its_text():
     text = "a + (b * 2) BETWEEN 1 AND c"
     node = expression(text)

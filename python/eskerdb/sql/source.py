@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 Span = tuple[int, int]
+_SHOWN = 160  # characters of a line
 TOO_DEEP = (
     "the statement nests too deep, or has too many operators in a row: "
     "use IN (..), or parentheses around the halves"
@@ -56,10 +57,13 @@ class Refusal(Exception):
         begin = source.text.rfind("\n", 0, start) + 1
         end = source.text.find("\n", start)
         line = source.text[begin : end if end >= 0 else None]
+        self.column = start - begin + 1
+        if len(line) > _SHOWN:
+            begin = max(begin, start - _SHOWN // 2)
+            line = source.text[begin : begin + _SHOWN].partition("\n")[0]
         self.message = message
         self.span = span
         self.line = source.text.count("\n", 0, start) + 1
-        self.column = start - begin + 1
         width = max(1, min(span[1], begin + len(line)) - start)
         pad = "".join("\t" if c == "\t" else " " for c in line[: start - begin])
         super().__init__(
