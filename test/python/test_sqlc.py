@@ -347,6 +347,26 @@ def test_the_benchmark_of_queries_compiles(tmp_path, monkeypatch):
     )  # fmt: skip
 
 
+def test_comments_have_the_sql_and_the_plan():
+    (header, source), _ = compile_text(
+        SCHEMA,
+        "-- name: a\nSELECT time -- */ \\\nFROM uwa WHERE temp > 3",
+        "app",
+    )
+    sql = "///     SELECT time -- * /\n///     FROM uwa WHERE temp > 3\n"
+    assert sql + "struct" in header
+    assert sql + "///\n/// Project time\n///   Scan uwa, temp >= 4" in source
+
+
+def test_a_table_s_name_is_a_string_of_c():
+    (_, source), _ = compile_text(
+        'CREATE TABLE "a""b\\" (t u32)',
+        '-- name: q\nSELECT t FROM "a""b\\"',
+        "app",
+    )
+    assert '"a\\042b\\134"' in source
+
+
 def test_another_schema_is_refused_at_open(tmp_path):
     made = case(queries="-- name: one\nSELECT time FROM uwa;", parameters={})
     sp.image(made, tmp_path / "image")

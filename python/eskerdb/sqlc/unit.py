@@ -37,8 +37,8 @@ class Statement:
     """A query to compile.
 
     text   its SQL, for a comment
-    span   where that stands
     notes  its plan, line by line, for a comment
+    span   where the SQL stands
     """
 
     query: p.Query
@@ -117,7 +117,7 @@ class _Written:
     def declarations(self) -> list[str]:
         upper = self.name.upper()
         return [
-            *_comment(self.statement.text, self.statement.notes),
+            *_comment(self.statement.text),
             *self._row_struct(),
             "",
             "/// The query's memory. Its members are EskerDB's.",
@@ -348,14 +348,22 @@ def _declared(lines: list[str]) -> list[str]:
     return ["int status;"] if uses else []
 
 
-def _comment(text: str, notes: Sequence[str]) -> list[str]:
-    lines = []
-    for line in textwrap.dedent(text).strip().splitlines():
-        lines += textwrap.wrap(line, 70, subsequent_indent="    ") or [""]
-    result = [f"///     {line}".rstrip() for line in lines]
+def _comment(text: str, notes: Sequence[str] = ()) -> list[str]:
+    """Returns a comment of a query's SQL and of its plan."""
+    result = [f"    {line}" for line in _wrapped(textwrap.dedent(text).strip())]
     if notes:
-        result += ["///", *(f"/// {note}".rstrip() for note in notes)]
-    return [line.replace("*/", "* /") for line in result]
+        result += ["", *_wrapped("\n".join(notes))]
+    # Neither */ nor a \\ at a line's end is harmless in a comment of C.
+    return [f"/// {line}".replace("*/", "* /").rstrip(" \\") for line in result]
+
+
+def _wrapped(text: str) -> list[str]:
+    """Returns lines of at most 70 characters, each begun as its line was."""
+    lines = []
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())] + "    "
+        lines += textwrap.wrap(line, 70, subsequent_indent=indent) or [""]
+    return lines
 
 
 def _header(
