@@ -341,6 +341,15 @@ def test_sums_are_checked_only_where_they_can_overflow(infos):
         ("CREATE TABLE t (a u8 MISSING 3)", "never missing"),
         ("CREATE TABLE t (a u8, b u8 MISSING 300)", "0 to 255"),
         ("CREATE TABLE t (a u8, b i64 MISSING 3)", "at most 32 bits"),
+        ("CREATE TABLE t (a u8, b f32 MISSING 1e39)", "beyond f32"),
+        ("CREATE TABLE t (a u8, b f32 MISSING -1e999)", "beyond f32"),
+        ('CREATE TABLE "" (a u8)', "name has 1 to 31 bytes"),
+        ("CREATE TABLE t (a u8 UNIT '" + "m" * 32 + "')", "at most 31"),
+        (
+            "CREATE TABLE t (a u8, b u8);"
+            "CREATE INDEX ON t (b) WITH (edges = (1, x))",
+            "list of numbers",
+        ),
         ("CREATE TABLE t (a u8) WITH (ful = refuse)", "did you mean 'full'"),
         ("CREATE TABLE t (a u8) WITH (full = refus)", "did you mean 'refuse'"),
         ("CREATE TABLE t (a u8) WITH (blocks = 4)", "no option 'blocks'"),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from eskerdb.sql.plan import TableColumn, TableInfo
 from eskerdb.sql.source import Source, listed, nearest
 from eskerdb.sql.types import FLOAT, INT_MAX, Type, integer, text
 
+_NAME_BYTES_MAX = 31  # ESK_NAME_BYTES_MAX
 _WIDE = ("bytes", "text")
 # enum esk_table_kind, by the words of USING
 KIND_NUMBERS = {
@@ -189,6 +191,7 @@ def create(
 
 
 def _table(source: Source, node: s.CreateTable) -> Created:
+    _check_name(source, node, "a table's name")
     if node.kind == "kv" and node.columns:
         raise source.refuse(
             node.columns[0].span, "a kv table has no columns: keys and values"
@@ -230,6 +233,16 @@ def _table(source: Source, node: s.CreateTable) -> Created:
     return Created(info, columns, [], options)
 
 
+def _check_name(
+    source: Source, node: s.ColumnDef | s.CreateTable, what: str
+) -> None:
+    """Refuses a name that a catalog does not hold."""
+    if not 1 <= len(node.name.encode()) <= _NAME_BYTES_MAX:
+        raise source.refuse(
+            node.span, f"{what} has 1 to {_NAME_BYTES_MAX} bytes"
+        )
+
+
 def _column(source: Source, node: s.ColumnDef) -> schema.Column:
     name, width = node.type.name, node.type.width
     if name not in schema.TYPES:
@@ -246,8 +259,11 @@ def _column(source: Source, node: s.ColumnDef) -> schema.Column:
         raise source.refuse(node.type.span, "bytes takes a width: bytes(8)")
     if width is not None and not 1 <= width <= 1024:
         raise source.refuse(node.type.span, "a width is 1 to 1024")
-    if not 1 <= len(node.name.encode()) <= 31:
-        raise source.refuse(node.span, "a column's name has 1 to 31 bytes")
+    _check_name(source, node, "a column's name")
+    if len(node.unit.encode()) > _NAME_BYTES_MAX:
+        raise source.refuse(
+            node.span, f"a unit has at most {_NAME_BYTES_MAX} bytes"
+        )
     missing = _missing(source, node)
     return schema.Column(node.name, name, node.unit, width or 0, missing)
 
@@ -272,6 +288,8 @@ def _missing(source: Source, node: s.ColumnDef) -> int | float | None:
                 node.missing.span,
                 f"the missing value of '{node.name}' is {lo} to {hi}",
             )
+    elif math.isinf(schema.float_ceiling(column, abs(value))):
+        raise source.refuse(node.missing.span, "the number is beyond f32")
     return value
 
 
@@ -292,7 +310,7 @@ def _index(
         )
     at = names.index(node.column)
     column = info.columns[at]
-    if at == info.key or column.kind not in (*schema._LETTERS,):
+    if at == info.key or not column.type.is_number:
         raise source.refuse(
             node.column_span, "an index is of a column of numbers, not the key"
         )
@@ -300,6 +318,8 @@ def _index(
         raise source.refuse(node.column_span, "the column is indexed twice")
     options = _options(source, node.options, "index")
     edges = options.get("edges")
+    if not all(isinstance(edge, (int, float)) for edge in edges or ()):
+        raise source.refuse(node.span, "edges takes a list of numbers")
     created.indexes.append(
         schema.Index(
             node.column,
