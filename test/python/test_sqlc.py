@@ -13,6 +13,7 @@ import pytest
 import sqlc_program as sp
 from eskerdb import Geometry
 from eskerdb.sql.access import Limits
+from eskerdb.sql.source import Refusal
 from eskerdb.sqlc import compile_text
 
 SCHEMA = """
@@ -365,6 +366,23 @@ def test_a_table_s_name_is_a_string_of_c():
         "app",
     )
     assert '"a\\042b\\134"' in source
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        '"int" u8',
+        "class u8",
+        '"a-b" u8, a_b u8',
+        "a u8, a_at u8",
+        "row_bytes u8",
+    ],
+)
+def test_columns_without_a_name_of_their_own_in_c_are_refused(columns):
+    with pytest.raises(Refusal, match="s.sql:1:1: .* rename the column"):
+        compile_text(
+            f"CREATE TABLE t (k u32, {columns})", "", "a", schema_file="s.sql"
+        )
 
 
 def test_another_schema_is_refused_at_open(tmp_path):

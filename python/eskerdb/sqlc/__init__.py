@@ -20,6 +20,7 @@ from eskerdb.sql.access import Limits
 from eskerdb.sql.explain import explained
 from eskerdb.sql.plan import Query
 from eskerdb.sql.source import Source
+from eskerdb.sqlc.table import check_names
 from eskerdb.sqlc.unit import Statement, unit
 from eskerdb.sqlc.values import Refused
 
@@ -38,7 +39,14 @@ def compile_text(
     Returns the text of NAME.h and NAME.c, and the queries. Raises Refusal.
     """
     source = Source(schema, schema_file)
-    created = tables.create(source, parse.parse(source))
+    nodes = parse.parse(source)
+    created = tables.create(source, nodes)
+    for node in nodes:
+        if isinstance(node, s.CreateTable):
+            try:
+                check_names(created[node.name].info)
+            except Refused as refused:
+                raise source.refuse(node.span, str(refused)) from None
     infos = {made.info.name: made.info for made in created.values()}
     source = Source(queries, queries_file)
     statements, made = [], []

@@ -6,9 +6,22 @@ from __future__ import annotations
 
 from eskerdb.sql.plan import TableColumn, TableInfo
 from eskerdb.sqlc import ctype
-from eskerdb.sqlc.names import clean
+from eskerdb.sqlc.names import Names, clean
 from eskerdb.sqlc.scans import clean_upper, prefix_of
-from eskerdb.sqlc.values import quoted
+from eskerdb.sqlc.values import Refused, quoted
+
+
+def check_names(table: TableInfo) -> None:
+    """Refuses columns whose names in C are not valid, or not apart."""
+    taken = Names(("row_bytes", "fingerprint"))
+    for column in table.columns:
+        name = clean(column.name)
+        for made in (name, f"{name}_at"):
+            if taken.new(made) != made:
+                raise Refused(
+                    f"column '{column.name}': {made} is a word of C, or the "
+                    "name of another column in C: rename the column"
+                )
 
 
 def declarations(table: TableInfo) -> list[str]:
