@@ -346,8 +346,8 @@ def test_sums_are_checked_only_where_they_can_overflow(infos):
         ('CREATE TABLE "" (a u8)', "name has 1 to 31 bytes"),
         ("CREATE TABLE t (a u8 UNIT '" + "m" * 32 + "')", "at most 31"),
         (
-            "CREATE TABLE t (a u8, b u8);"
-            "CREATE INDEX ON t (b) WITH (edges = (1, x))",
+            "CREATE TABLE t (a u8, b u8); CREATE INDEX ON t (b) WITH "
+            + "(edges = (1, x))",
             "list of numbers",
         ),
         ("CREATE TABLE t (a u8) WITH (ful = refuse)", "did you mean 'full'"),
