@@ -83,7 +83,7 @@ def schema(columns: tuple[Column, ...], table: str, key: str) -> pyarrow.Schema:
             pyarrow.field(
                 column.name,
                 arrow_type(column),
-                nullable=column.is_var,
+                nullable=column.is_var or column.missing is not None,
                 metadata={"unit": column.unit} if column.unit else None,
             )
             for column in columns
@@ -170,16 +170,16 @@ def _column(
             f"{where}column '{column.name}' is missing", column.name
         )
     array = batch.column(index)
-    if array.null_count:
+    if array.null_count and column.missing is None:
         row = before + array.is_null().to_pylist().index(True)
         raise schema_error(
             f"{where}row {row}: column '{column.name}' is null; "
-            "every column has a value in every row",
+            "only a column with a missing value takes nulls",
             column.name,
         )
     wanted = arrow_type(column)
     if array.type == wanted:
-        return array
+        return _filled(array, column)
     textual = pyarrow.types.is_string(array.type) or (
         pyarrow.types.is_large_string(array.type)
     )
@@ -192,7 +192,7 @@ def _column(
             column.name,
         )
     try:
-        return array.cast(wanted)
+        return _filled(array.cast(wanted), column)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as cause:
         row = _first_refused(array, wanted)
         at = "" if row is None else f"row {before + row}: "
@@ -200,6 +200,15 @@ def _column(
             f"{where}{at}column '{column.name}' ({column.type}): {cause}",
             column.name,
         ) from None
+
+
+def _filled(array: pyarrow.Array, column: Column) -> pyarrow.Array:
+    """Returns the array with the column's missing value for nulls."""
+    import pyarrow
+
+    if not array.null_count:
+        return array
+    return array.fill_null(pyarrow.scalar(column.missing, array.type))
 
 
 def _first_refused(array: pyarrow.Array, wanted: Any) -> int | None:

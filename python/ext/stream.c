@@ -115,6 +115,11 @@ static bool column_is_text(const struct esk_column_info *column) {
     return has_bytes && (column->flags & ESK_COLUMN_TEXT) != 0;
 }
 
+/// Whether a value of the column stands for "no value", null in Arrow.
+static bool column_has_missing(const struct esk_column_info *column) {
+    return (column->flags & ESK_COLUMN_MISSING) != 0;
+}
+
 /// Writes the Arrow format of `column`.
 static void column_format(const struct esk_column_info *column, char *format,
                           size_t bytes) {
@@ -143,10 +148,11 @@ static bool schema_column(const struct esk_column_info *column,
     column_format(column, text->format, sizeof text->format);
     memcpy(text->name, column->name, sizeof text->name);
     const char *unit[] = {"unit", column->unit};
+    bool has_nulls = column->type == ESK_TYPE_VAR || column_has_missing(column);
     *schema = (struct ArrowSchema){
         .format = text->format,
         .name = text->name,
-        .flags = column->type == ESK_TYPE_VAR ? ARROW_FLAG_NULLABLE : 0,
+        .flags = has_nulls ? ARROW_FLAG_NULLABLE : 0,
         .release = schema_release_leaf,
         .private_data = text,
     };
@@ -256,6 +262,41 @@ static void column_gather(const uint8_t *from, uint16_t row_bytes,
     }
 }
 
+/// Whether a value is the column's missing one; 0.0 and -0.0 are one value.
+static bool value_is_missing(const struct esk_column_info *column,
+                             const uint8_t *value) {
+    if (column->type == ESK_TYPE_F32) {
+        float number, missing;
+        memcpy(&number, value, sizeof number);
+        memcpy(&missing, column->missing, sizeof missing);
+        return number == missing;
+    }
+    return memcmp(value, column->missing, column->bytes) == 0;
+}
+
+/// Makes the validity of `count` values: a missing value is null.
+static bool array_missing(const struct esk_column_info *column,
+                          const uint8_t *values, uint32_t count,
+                          struct array_memory *memory,
+                          struct ArrowArray *array) {
+    uint8_t *valid = buffer_new(count / 8 + 1);
+    if (valid == NULL) {
+        return false;
+    }
+    memset(valid, 0, count / 8 + 1);
+    array->null_count = 0;
+    for (uint32_t i = 0; i < count; i++, values += column->bytes) {
+        if (value_is_missing(column, values)) {
+            array->null_count++;
+        } else {
+            valid[i / 8] |= (uint8_t)(1u << (i % 8));
+        }
+    }
+    memory->owned[0] = valid;
+    memory->buffers[0] = valid;
+    return true;
+}
+
 /// Fills `array` with the fixed-width column `column` of `count` rows.
 static bool array_fixed(const struct esk_column_info *column,
                         const uint8_t *rows, uint16_t row_bytes, uint32_t count,
@@ -277,6 +318,11 @@ static bool array_fixed(const struct esk_column_info *column,
         .release = array_release_leaf,
         .private_data = memory,
     };
+    if (column_has_missing(column) &&
+        !array_missing(column, data, count, memory, array)) {
+        array_release_leaf(array);
+        return false;
+    }
     return true;
 }
 

@@ -9,7 +9,15 @@ import pyarrow
 import pytest
 
 from conftest import NOR, rows
-from eskerdb import Closed, Column, OutOfOrder, SchemaError, Simulator, Volume
+from eskerdb import (
+    Closed,
+    Column,
+    OutOfOrder,
+    SchemaError,
+    Simulator,
+    Volume,
+    arrow,
+)
 from test_series import EVERYTHING, everything
 
 
@@ -252,3 +260,32 @@ def test_a_key_out_of_order_in_arrow_says_how_many_went_in(series):
     with pytest.raises(OutOfOrder, match="row 2") as refused:
         series.append_many(table)
     assert refused.value.appended == 2
+
+
+def test_a_missing_value_is_null_and_null_is_stored_as_it(volume):
+    columns = [
+        Column("t", "i64"),
+        Column("a", "i16", missing=-990),
+        Column("f", "f32", missing=10.1),
+        Column("z", "f32", missing=0.0),
+    ]
+    volume.create("log", columns, data_blocks=8)
+    values = {
+        "t": list(range(20)),
+        "a": [None if i % 3 == 0 else i for i in range(20)],
+        "f": [None if i % 4 == 1 else i / 4 for i in range(20)],
+        "z": [None if i % 2 else 1.0 for i in range(20)],
+    }
+    with volume.open("log") as log:
+        log.append_many(pyarrow.table(values))
+        log.append(t=20, a=-990, f=10.1, z=-0.0)
+        table = pyarrow.table(log.scan())
+        assert next(iter(log))["a"] == -990
+    nullable = [field.nullable for field in table.schema]
+    assert nullable == [False, True, True, True]
+    assert table.schema.equals(
+        arrow.schema(tuple(columns), "log", "t"), check_metadata=True
+    )
+    for name, found in values.items():
+        last = 20 if name == "t" else None
+        assert table[name].to_pylist() == [*found, last]

@@ -15,7 +15,7 @@ import pytest
 
 from conftest import NOR
 from eskerdb import Column, EskerError, Limit, Simulator, Volume
-from eskerdb.sql.duck import speak
+from eskerdb.sql.duck import Database, speak
 from eskerdb.sql.engine import Engine, Refusal
 from sql_statements import WORDS, Statements
 
@@ -102,6 +102,64 @@ def engines():
                     [nulled(name, row) for row in found],
                 )
             yield Engine({"t": t, "u": u, "r": r}), sqlite
+
+
+@pytest.fixture
+def both():
+    """A table with missing values: the machine's answer, and DuckDB's."""
+    with Simulator(geometry=NOR) as chip, Volume.format(chip) as volume:
+        volume.create(
+            "log",
+            [
+                Column("k", "u32"),
+                Column("a", "i16", missing=-990),
+                Column("f", "f32", missing=f32(10.1)),
+                Column("z", "f32", missing=0.0),
+                Column("n", "text", bytes=5),
+                Column("d", "i32"),
+            ],
+            indexes=["a"],
+            data_blocks=16,
+        )
+        with volume.open("log") as log:
+            log.append_many(
+                (
+                    i,
+                    -990 if i % 7 == 1 else i % 13 - 6,
+                    f32(10.1) if i % 5 == 2 else i / 4,
+                    (-0.0, 0.0, 1.5)[i % 3],
+                    ("Ab", "ab", "b%")[i % 3],
+                    i % 4 - 2,
+                )
+                for i in range(300)
+            )
+            engine = Engine({"log": log})
+            with Database(volume, [log]) as database:
+                yield engine, database
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT k, a, f, z FROM log ORDER BY k",
+        "SELECT count(a), count(f), count(z), min(a), max(f) FROM log",
+        "SELECT count(*) FROM log WHERE a = -990 OR a IS NULL",
+        "SELECT count(*) FROM log WHERE a < 0",
+        "SELECT count(*) FROM log WHERE NOT a < 0",
+        "SELECT count(*) FROM log WHERE z = 0.0",
+        "SELECT count(*) FROM log WHERE f > 10.0",
+        "SELECT a, count(*) FROM log GROUP BY a ORDER BY a LIMIT 99",
+        "SELECT a, k FROM log ORDER BY a DESC, k LIMIT 300",
+        "SELECT coalesce(a, 7), a IS NULL FROM log ORDER BY k",
+        "SELECT k FROM log WHERE a NOT IN (1, 2) ORDER BY k",
+        "SELECT k FROM log WHERE n LIKE 'a%' ORDER BY k",
+        "SELECT a / d, a % d, -7 / d, 7.5 / d FROM log ORDER BY k",
+    ],
+)
+def test_duckdb_answers_as_the_machine(both, sql):
+    engine, database = both
+    (select,) = engine.prepare(sql)
+    assert list(select.rows()) == database.execute(sql).fetchall()
 
 
 def bucket(value, width):
