@@ -88,6 +88,28 @@ def test_times_that_python_lacks_are_shown(esker, image):
     }
 
 
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("", "there is no SQL statement"),
+        ("SELECT t FROM temp WHERE t > :least", ":least has no value"),
+        ("SELECT '\udcff'", "the SQL is not valid UTF-8"),
+        ("SELECT t * 9223372036854775807 FROM temp", "beyond 64 bits"),
+        ("SELECT " + "(" * 10_000 + "1" + ")" * 10_000, "depth"),
+        ("SELECT 1 FROM temp WHERE " + "t > 1 AND " * 9999 + "x", '"x"'),
+        ("SELECT tepm_c FROM temp", "did you mean 'temp_c'?"),
+        ("SELECT '", "a text without its closing '"),
+        ("SELECT \0", "'\\x00' has no meaning"),
+    ],
+)
+def test_bad_sql_is_one_clear_error(esker, image, sql, message):
+    done = esker("query", image, sql)
+    assert done.status == 1, done
+    assert message in done.err
+    assert "Traceback" not in done.err
+    assert not done.out
+
+
 def test_a_change_by_sql_names_the_commands(esker, image):
     done = esker("query", image, "DROP TABLE temp")
     assert done.status == 1

@@ -9,7 +9,7 @@ import pytest
 
 from eskerdb.sql import syntax as s
 from eskerdb.sql.parse import parse
-from eskerdb.sql.source import Refusal, Source
+from eskerdb.sql.source import Refusal, Source, nearest
 
 EXPRESSIONS = 6000
 OPERATORS = "+ - * / % < <= > >= = == <> != AND OR IS".split()  # noqa: SIM905
@@ -168,6 +168,14 @@ def test_every_node_knows_its_text():
     assert source.slice(node.span) == text
     assert source.slice(node.operand.span) == "a + (b * 2)"
     assert source.slice(node.hi.span) == "c"
+
+
+def test_the_nearest_name_is_one_of_the_same_letters():
+    assert nearest("tmep", ["time", "temp", "note"]) == (
+        "; did you mean 'temp'?"
+    )
+    assert nearest("tine", ["temp", "time"]) == "; did you mean 'time'?"
+    assert nearest("pressure", ["temp", "time"]) == ""
 
 
 def test_a_comment_names_a_query():

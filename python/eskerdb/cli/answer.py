@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _FETCH_ROWS = 4096
+_OVERFLOW = (
+    "query: a value is beyond 64 bits, or beyond the type of a CAST; "
+    "CAST(x AS f64) computes with floats"
+)
 # Types that DuckDB prints and Python lacks: infinite times, years above 9999,
 # zones, months of an interval.
 _TIMES = re.compile(
@@ -53,6 +57,11 @@ def answer(
     rows     most rows of a printed table; 0: all
     explain  print the plans instead
     """
+    try:
+        sql.encode()
+    except UnicodeEncodeError:
+        complain("query: the SQL is not valid UTF-8")
+        return 1
     with (
         _interruptible(),
         eskerdb.open(image) as volume,
@@ -64,6 +73,11 @@ def answer(
         selects, reason = _prepared(database, sql, explain)
         if explain:
             return _explain(selects, reason)
+        for select in selects:
+            if select.query.parameters:
+                name = select.query.parameters[0].name
+                complain(f"query: :{name} has no value; write one in its place")
+                return 1
         damaged = 0
         try:
             lost = _by_machine(selects, form, rows)
@@ -155,7 +169,9 @@ def _by_machine(selects: list[Select], form: str, rows: int) -> int | None:
             result = _Rows(select)
         except (Limit, Corrupt) as failure:
             is_limit = isinstance(failure, Limit)
-            if number or (is_limit and not select.keeps_records):
+            if is_limit and not select.keeps_records:
+                raise Limit(_OVERFLOW) from None
+            if number:
                 raise
             reason = "too many groups or rows" if is_limit else "damage"
             print(f"DuckDB answers: {reason}", file=sys.stderr)

@@ -75,8 +75,13 @@ class Refusal(Exception):
 def nearest(name: str, names: Iterable[str]) -> str:
     """Returns "; did you mean 'x'?" for a name like one of `names`, or ""."""
     folded = {other.casefold(): other for other in names}
-    close = difflib.get_close_matches(name.casefold(), folded, 1, 0.6)
-    return f"; did you mean '{folded[close[0]]}'?" if close else ""
+    word = name.casefold()
+    close = difflib.get_close_matches(word, folded, 3, 0.6)
+    if not close:
+        return ""
+    # Of those that are equally near, one with the same letters.
+    best = max(close, key=lambda other: sorted(other) == sorted(word))
+    return f"; did you mean '{folded[best]}'?"
 
 
 def listed(names: Iterable[str]) -> str:
