@@ -264,7 +264,7 @@ def test_what_has_no_meaning_is_refused_with_its_place(
         ),
         ("SELECT note FROM sea WHERE note LIKE '%x'", "LIKE of a program"),
         ("SELECT max(note) FROM sea", "max() of a text"),
-        ("SELECT length(note) FROM sea", "length is not in programs"),
+        ("SELECT length(note) FROM sea", "the machine has no length()"),
         ("SELECT key FROM sea WHERE note = :n", "no parameters that are texts"),
         (f"SELECT {', '.join(['temp + 1'] * 70)} FROM uwa", "a program has 64"),
     ],
@@ -358,6 +358,7 @@ def test_sums_are_checked_only_where_they_can_overflow(infos):
         ("CREATE INDEX ON t (a)", "no table 't'"),
         ("CREATE TABLE t (a u8); CREATE INDEX ON t (a)", "not the key"),
         ("CREATE TABLE t (a u8, b bytes)", "takes a width"),
+        ("CREATE TABLE t (a u8); SELECT a FROM t", "only CREATE"),
         ("CREATE TABLE t (a u8 PRIMARY KEY, b u8 PRIMARY KEY)", "one PRIMARY"),
     ],
 )

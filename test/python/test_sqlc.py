@@ -348,6 +348,35 @@ def test_the_benchmark_of_queries_compiles(tmp_path, monkeypatch):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("schema", "out", "message"),
+    [
+        (b"", "app", "q.sql:2:18: no table 'uwa': there is none"),
+        (b"CREATE TABLE \xff", "app", "s.sql: byte 13 is not UTF-8"),
+        (b"CREATE TABLE a\0b", "app", "s.sql:1:15: the character '\\x00'"),
+        (b"CREATE TABLE uwa (t u32)", "app", "no column 'temp'"),
+        (b"SELECT 1", "app", "s.sql:1:1: a schema has only CREATE"),
+        (
+            b"\xef\xbb\xbf" + b"CREATE TABLE uwa (temp u32)",
+            "no/app",
+            "no/app.h",
+        ),
+        (b"CREATE TABLE uwa (temp u32)", ".", "ends with no name"),
+        (b"CREATE TABLE uwa (temp u32)", 'a"b', "ends with no name"),
+    ],
+)
+def test_bad_files_are_one_clear_error(
+    esker, tmp_path, monkeypatch, schema, out, message
+):
+    monkeypatch.chdir(tmp_path)
+    Path("s.sql").write_bytes(schema)
+    Path("q.sql").write_text("-- name: a\nSELECT temp FROM uwa")
+    done = esker("sqlc", "s.sql", "q.sql", "-o", out)
+    assert done.status, done
+    assert message in done.err
+    assert sorted(x.name for x in tmp_path.iterdir()) == ["q.sql", "s.sql"]
+
+
 def test_comments_have_the_sql_and_the_plan():
     (header, source), _ = compile_text(
         SCHEMA,

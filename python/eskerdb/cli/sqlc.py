@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,8 @@ from eskerdb.sql.source import Refusal
 from eskerdb.sqlc import compile_text
 
 _LIMITS = Limits()
+_RECORDS_MAX = 65535  # what a group table and an order count
+_NAME = re.compile(r"[\w.-]*\w[\w.-]*")
 
 
 def sqlc(
@@ -33,14 +36,18 @@ def sqlc(
     step_pages: Annotated[
         int,
         typer.Option(
-            help="Return ESK_AGAIN after so many pages; 0: never.", min=0
+            help="Return ESK_AGAIN after so many pages; 0: never.",
+            min=0,
+            max=(1 << 32) - 1,
         ),
     ] = 0,
     groups: Annotated[
-        int, typer.Option(help="Most groups of GROUP BY.", min=1)
+        int,
+        typer.Option(help="Most groups of GROUP BY.", min=1, max=_RECORDS_MAX),
     ] = _LIMITS.groups,
     sorted: Annotated[
-        int, typer.Option(help="Most rows of ORDER BY.", min=1)
+        int,
+        typer.Option(help="Most rows of ORDER BY.", min=1, max=_RECORDS_MAX),
     ] = _LIMITS.sorted,
     ranges: Annotated[
         int, typer.Option(help="ESK_SERIES_RANGES_MAX of the device.", min=1)
@@ -52,10 +59,14 @@ def sqlc(
     EskerDB's public functions. An error says file, line and column.
     """
     out = out.with_suffix("") if out.suffix in (".c", ".h") else out
+    if not _NAME.fullmatch(out.name):
+        raise typer.BadParameter(
+            f"'{out}' ends with no name of letters, digits, '_', '-' and '.'"
+        )
     try:
         (header, source), _ = compile_text(
-            schema.read_text("utf-8"),
-            queries.read_text("utf-8"),
+            _read(schema),
+            _read(queries),
             out.name,
             step_pages,
             Limits(ranges, groups, sorted),
@@ -67,9 +78,17 @@ def sqlc(
     except Refusal as refusal:
         typer.echo(str(refusal), err=True)
         raise typer.Exit(1) from None
-    except UnicodeDecodeError as failure:
-        complain(f"{failure}; save the file as UTF-8")
-        raise typer.Exit(1) from None
     except OSError as failure:
         complain(f"{failure.filename}: {failure.strerror}; name another file")
+        raise typer.Exit(1) from None
+
+
+def _read(path: Path) -> str:
+    """Returns a file's text, without a byte order mark."""
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as failure:
+        complain(
+            f"{path}: byte {failure.start} is not UTF-8; save the file as UTF-8"
+        )
         raise typer.Exit(1) from None

@@ -173,7 +173,7 @@ class Expressions:
         method = getattr(self, f"_{type(expr).__name__.lower()}", None)
         if method is None:
             raise Unsupported(
-                f"{type(expr).__name__.lower()} is not in programs of bytes",
+                f"the machine has no {type(expr).__name__.lower()}()",
                 expr.span,
             )
         method(expr, r)

@@ -187,6 +187,8 @@ def create(
             made[node.name] = _table(source, node)
         elif isinstance(node, s.CreateIndex):
             _index(source, node, made)
+        else:
+            raise source.refuse(node.span, "a schema has only CREATE")
     return made
 
 
