@@ -53,10 +53,6 @@ class Code:
     bytes: bytes
     query: Query
 
-    @property
-    def registers(self) -> int:
-        return self.bytes[6]
-
 
 def compiled(query: Query) -> Code:
     """Returns the program of a query. Raises Unsupported."""

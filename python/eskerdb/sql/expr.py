@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
+from eskerdb.sql.source import Span
 from eskerdb.sql.types import Type
 
-Span = tuple[int, int]  # [start, end) in the text
 NOWHERE: Span = (0, 0)
 
 

@@ -21,10 +21,9 @@ from eskerdb.sql.base import Base, Leaf, Planning, width_of
 
 @dataclass(frozen=True)
 class _Side:
-    """An input: its source, how many columns, and conditions on it alone."""
+    """An input: its source, and conditions on it alone."""
 
     source: lo.Source
-    width: int
     conditions: tuple[e.Expr, ...]
     leaf: Leaf | None
 
@@ -48,7 +47,7 @@ def join(planner: Planning, node: lo.FromJoin, where: Sequence[e.Expr]) -> Base:
         leaf = planner.leaf(source)
         if leaf is not None:
             leaf = planner.within(leaf, moved)
-        sides.append(_Side(source, widths[at], moved, leaf))
+        sides.append(_Side(source, moved, leaf))
     pairs = [c for c in on if not inner or _side_of(c, widths[0]) is None]
     choices = [False, True] if inner else [False]
     if inner and _is_bounded(sides[1]) and not _is_bounded(sides[0]):
@@ -117,7 +116,6 @@ class _Join:
         self.kind = node.kind
         self.outer, self.inner = reversed(sides) if swapped else sides
         self.swapped = swapped
-        self.left_width = sides[0].width
         self.pairs = pairs
 
     def made(self) -> Base | None:

@@ -37,7 +37,7 @@ class TableColumn:
     type: Type
     offset: int
     bytes: int
-    missing: int | float | bytes | None = None
+    missing: int | float | None = None
     indexed: bool = False
 
 
@@ -50,7 +50,7 @@ class TableInfo:
     row_bytes    bytes of a row
     fingerprint  esk_table_fingerprint of it; 0: not known
     keys_repeat  rows may have equal keys
-    rows, pages  how many it has, about; 0: not known
+    pages        how many it has, about; 0: not known
     oldest, newest
                  the least and greatest key; None: not known
     """
@@ -62,7 +62,6 @@ class TableInfo:
     row_bytes: int
     fingerprint: int = 0
     keys_repeat: bool = False
-    rows: int = 0
     pages: int = 0
     oldest: int | None = None
     newest: int | None = None

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-Span = tuple[int, int]
+Span = tuple[int, int]  # [start, end) in the text
 _SHOWN = 160  # characters of a line
 TOO_DEEP = (
     "the statement nests too deep, or has too many operators in a row: "

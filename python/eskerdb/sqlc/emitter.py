@@ -54,7 +54,6 @@ class Field:
     name: str
     array: str = ""
     bytes: int = 8
-    note: str = ""
 
 
 @dataclass
@@ -122,7 +121,6 @@ class CEmitter(Emitter):
         self.averages: dict[str, str] = {}
         self._blocks = 0
         root = Body(items=self.items)
-        self._root = root
         self._scopes = [_Scope(root)]
         self.row_names = Names(("row",)).all(query.names)
         for table in query.tables:
