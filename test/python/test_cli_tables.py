@@ -84,6 +84,24 @@ def test_missing_values_are_stored_and_shown(esker, tmp_path):
     assert "missing is -990" in shown and "missing is -1.5" in shown
 
 
+def test_missing_values_are_empty_in_csv_and_come_back(esker, tmp_path):
+    given = ["t,temp", "1,5", "2,", "3,-990"]
+    for name in ("log", "copy"):
+        image, path = tmp_path / f"{name}.img", tmp_path / f"{name}.csv"
+        done = esker(
+            "create", image, "log", "t=u32", "temp=i16",
+            "--missing", "temp=-990",
+        )  # fmt: skip
+        assert done.status == 0, done
+        path.write_text("\n".join(given) + "\n")
+        assert esker("import", image, "log", path).status == 0
+        sql = "SELECT * FROM log ORDER BY t"
+        given = esker("query", image, sql, "--csv").out.splitlines()
+        assert given == ["t,temp", "1,5", "2,", "3,"]
+        with eskerdb.open(image) as volume, volume.open("log") as series:
+            assert [row["temp"] for row in series] == [5, -990, -990]
+
+
 def test_keys_repeat_and_versions_are_stored_and_shown(esker, tmp_path):
     image, path = tmp_path / "log.img", tmp_path / "log.csv"
     path.write_text("t,v\n1,10\n1,11\n2,20\n2,21\n2,22\n")

@@ -21,7 +21,7 @@ from eskerdb.schema import Column, RowCodec, encode_number
 _TEXT_MAX = 60
 _MARKED_HEX = re.compile(r"\\x((?:[0-9a-fA-F]{2})*)")
 _EMPTY = (
-    "empty; every column has a value in every row, fill it in or leave the "
+    "empty, and the column has no missing value; fill it in or leave the "
     "line out"
 )
 _CHUNK_BYTES = 1 << 20
@@ -472,6 +472,8 @@ def parse(source: CsvFile, line: int, column: Column, text: str) -> Any:
                 column.name,
             )
         return value
+    if not text and column.missing is not None:
+        return column.missing
     if not text:
         raise source.fault(line, _EMPTY, column.name)
     value = _integer(text) if column.is_integer else _float(text)
