@@ -24,6 +24,12 @@ static const struct esk_series_parts logger_parts = {
     .back = &esk_series_part_back,
 };
 
+const char logger_schema[] =
+    "CREATE TABLE log (time u32 PRIMARY KEY UNIT 's', temp i16 UNIT 'cdegC', "
+    "light u16, supply u16 UNIT 'mV', boot u16);\n"
+    "CREATE INDEX ON log (temp) WITH (bitmap = 16);\n";
+const uint32_t logger_fingerprint = 0xF1AF069Cu;
+
 static int logger_open(struct logger *logger) {
     const struct esk_volume_config volume = {.uuid = {'l', 'o', 'g'},
                                              .tables_max = 1};
@@ -121,7 +127,7 @@ static int logger_sample(struct logger *logger, uint32_t time_s) {
 }
 
 bool logger_is_busy(const struct logger *logger) {
-    return logger->answering;
+    return logger->answering || logger_query_is_busy(logger);
 }
 
 int logger_poll(struct logger *logger) {

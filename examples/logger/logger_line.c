@@ -159,12 +159,22 @@ static int line_stats(struct logger *logger) {
     return line_end(logger, ESK_OK);
 }
 
+static int line_schema(struct logger *logger) {
+    line_put(logger_schema);
+    logger->answered = LOGGER_SCHEMA_LINES;
+    return line_end(logger, ESK_OK);
+}
+
 /// Carries out the command in `line`.
 static int line_run(struct logger *logger) {
     const char *line = logger->line;
     int64_t lo = 0;
     int64_t hi = 0;
     logger->answered = 0;
+    if (line[0] == ':') {
+        logger_query_take(logger);
+        return ESK_OK;
+    }
     if (strcmp(line, "last") == 0) {
         return line_last(logger);
     }
@@ -173,6 +183,9 @@ static int line_run(struct logger *logger) {
     }
     if (strcmp(line, "stats") == 0) {
         return line_stats(logger);
+    }
+    if (strcmp(line, "schema") == 0) {
+        return line_schema(logger);
     }
     if (strncmp(line, "range ", 6) == 0 &&
         line_take_bounds(line + 6, &lo, &hi)) {
@@ -215,6 +228,9 @@ static int line_listen(struct logger *logger) {
 
 int logger_talk(struct logger *logger) {
     struct logger_row row;
+    if (logger_query_turn(logger)) {
+        return ESK_OK;
+    }
     if (!logger->answering) {
         return line_listen(logger);
     }
