@@ -33,11 +33,13 @@ enum {
     OUTPUT_AVG = 3, ///< src/query/README.md
     PART_JOINS = 8, ///< bits as the flags of a program
     PART_HELPED = 16,
+    PART_RANGED = 32,
 #ifdef LOGGER_QUERY_FLOATS
-    PARTS = 2 | PART_JOINS | PART_HELPED,
+    PART_FLOATS = 2,
 #else
-    PARTS = PART_JOINS | PART_HELPED,
+    PART_FLOATS = 0,
 #endif
+    PARTS = PART_FLOATS | PART_JOINS | PART_HELPED | PART_RANGED,
 };
 
 /// Offsets in the frame of a block.
@@ -59,6 +61,7 @@ enum query_state {
 static const struct esk_query_parts query_parts = {
     .joins = &esk_query_part_joins,
     .helpers = &esk_query_part_helpers,
+    .ranges = &esk_query_part_ranges,
 #ifdef LOGGER_QUERY_FLOATS
     .floats = &esk_query_part_floats,
 #endif
