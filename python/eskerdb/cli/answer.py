@@ -178,7 +178,7 @@ def _by_machine(selects: list[Select], form: str, rows: int) -> int | None:
             return None
         size = len(select.code.bytes)
         print(f"the machine answers: {size} bytes", file=sys.stderr)
-        lost += _print(result, form, rows)
+        lost += print_result(result, form, rows)
     return lost if selects else None
 
 
@@ -191,11 +191,11 @@ def _by_duckdb(database: Database, sql: str, form: str, rows: int) -> int:
     for statement in statements:
         result = database.execute(_times_as_text(database, statement))
         if database.answers(statement):
-            lost += _print(result, form, rows)
+            lost += print_result(result, form, rows)
     return lost
 
 
-def _print(result: Any, form: str, rows: int) -> int:
+def print_result(result: Any, form: str, rows: int) -> int:
     """Prints a result; returns how many numbers JSON does not have."""
     if form == "csv":
         _print_csv(result)
