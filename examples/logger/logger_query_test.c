@@ -121,7 +121,9 @@ static uint32_t crc_of(const uint8_t *bytes, size_t count) {
 static size_t frame_line(char *line, char kind, const uint8_t *body,
                          uint8_t count) {
     uint8_t bytes[264] = {(uint8_t)kind, count};
-    memcpy(bytes + 2, body, count);
+    if (count > 0) {
+        memcpy(bytes + 2, body, count);
+    }
     uint32_t crc = crc_of(bytes, 2u + count);
     for (unsigned i = 0; i < 4; i++) {
         bytes[2u + count + i] = (uint8_t)(crc >> 8 * i);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""The command `esker`, one file a command: demo, create, import, query, info,
-verify, salvage, inspect, plan, header, sqlc; drop and delete share one, and so do
-get, set and list.
+"""The command `esker`, one file a command: demo, create, import, query, shell,
+info, verify, salvage, inspect, plan, header, sqlc; drop and delete share one, and
+so do get, set and list.
 
 Exit status: 0 done, 1 something was refused or failed (stderr says what, and
 what to do), 2 the command line is wrong.
@@ -33,6 +33,7 @@ _COMMANDS = {  # in the order of the help: the module, and its function
     "set": ("kv", "set"),
     "list": ("kv", "list"),
     "query": ("query", "query"),
+    "shell": ("shell", "shell"),
     "info": ("info", "info"),
     "verify": ("verify", "verify"),
     "salvage": ("salvage", "salvage"),

@@ -69,43 +69,50 @@ def answer(
     ):
         for failure in database.skipped.values():
             warn(str(failure))
-        _warn_of_names(database)
-        selects, reason = _prepared(database, sql, explain)
-        if explain:
-            return _explain(selects, reason)
-        for select in selects:
-            if select.query.parameters:
-                name = select.query.parameters[0].name
-                complain(f"query: :{name} has no value; write one in its place")
-                return 1
-        damaged = 0
-        try:
-            lost = _by_machine(selects, form, rows)
-            if lost is None:
-                if selects:  # DuckDB meets them again
-                    damaged = database.pages_damaged
-                if reason:
-                    print(f"DuckDB answers: {reason}", file=sys.stderr)
-                lost = _by_duckdb(database, sql, form, rows)
-        except _NoStatement:
-            complain("query: there is no SQL statement; write one")
+        warn_of_names(database)
+        return run(database, sql, form, rows, explain)
+
+
+def run(
+    database: Database, sql: str, form: str, rows: int, explain: bool = False
+) -> int:
+    """Answers SQL over open tables and prints it; as answer()."""
+    selects, reason = _prepared(database, sql, explain)
+    if explain:
+        return _explain(selects, reason)
+    for select in selects:
+        if select.query.parameters:
+            name = select.query.parameters[0].name
+            complain(f"query: :{name} has no value; write one in its place")
             return 1
-        except duckdb.Error as failure:
-            complain(f"query: {failure}")
-            _hint(database, failure, sql)
-            return 1
-        if lost:
-            warn(
-                f"{count(lost, 'value')} NaN or infinite: JSON has no such "
-                "numbers, they are printed as null; --csv prints them"
-            )
-        damaged = database.pages_damaged - damaged
-        if damaged:
-            warn(
-                f"{count(damaged, 'page')} left out: torn by "
-                "power loss, or damaged; `esker info --check` shows whether "
-                "rows are missing"
-            )
+    damaged = 0
+    try:
+        lost = _by_machine(selects, form, rows)
+        if lost is None:
+            if selects:  # DuckDB meets them again
+                damaged = database.pages_damaged
+            if reason:
+                print(f"DuckDB answers: {reason}", file=sys.stderr)
+            lost = _by_duckdb(database, sql, form, rows)
+    except _NoStatement:
+        complain("query: there is no SQL statement; write one")
+        return 1
+    except duckdb.Error as failure:
+        complain(f"query: {failure}")
+        _hint(database, failure, sql)
+        return 1
+    if lost:
+        warn(
+            f"{count(lost, 'value')} NaN or infinite: JSON has no such "
+            "numbers, they are printed as null; --csv prints them"
+        )
+    damaged = database.pages_damaged - damaged
+    if damaged:
+        warn(
+            f"{count(damaged, 'page')} left out: torn by "
+            "power loss, or damaged; `esker info --check` shows whether "
+            "rows are missing"
+        )
     return 0
 
 
@@ -206,8 +213,11 @@ def print_result(result: Any, form: str, rows: int) -> int:
     return 0
 
 
-def _warn_of_names(database: Database) -> None:
-    """Warns of columns that SQL renames, because SQL ignores case."""
+def warn_of_names(database: Database) -> None:
+    """Warns of tables that cannot be opened, and of columns that SQL renames,
+    because SQL ignores case."""
+    for failure in database.skipped.values():
+        warn(str(failure))
     for table in database.tables.values():
         seen: set[str] = set()
         for name in names_of(table):

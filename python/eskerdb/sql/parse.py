@@ -10,7 +10,7 @@ from eskerdb.sql import syntax as s
 from eskerdb.sql.pratt import ExpressionParser
 from eskerdb.sql.source import Source, Span, nearest
 
-_STATEMENTS = ("SELECT", "CREATE", "INSERT", "UPDATE", "DELETE")
+STATEMENTS = ("SELECT", "CREATE", "INSERT", "UPDATE", "DELETE")
 _CLAUSES = "FROM WHERE GROUP HAVING ORDER LIMIT UNION JOIN ON OFFSET"
 _JOINS_REFUSED = {
     "RIGHT": "RIGHT JOIN is not supported: swap the tables, use LEFT JOIN",
@@ -77,7 +77,7 @@ class _Parser(ExpressionParser):
                 token.span,
                 f"{word} is not a supported statement"
                 + (
-                    nearest(word, _STATEMENTS)
+                    nearest(word, STATEMENTS)
                     or "; expected SELECT, CREATE, INSERT, UPDATE or DELETE"
                 ),
             )

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""The shell: from a pipe, and at a terminal that prompt_toolkit simulates."""
+
+import subprocess
+import sys
+
+import pytest
+
+import eskerdb
+from eskerdb.cli import shell
+from eskerdb.sql import tables
+from eskerdb.sql.duck import Database
+from eskerdb.sql.parse import parse
+from eskerdb.sql.source import Source
+
+
+def piped(image, text, *options):
+    command = [sys.executable, "-m", "eskerdb", "shell", str(image), *options]
+    return subprocess.run(
+        command, input=text, capture_output=True, text=True, check=False
+    )
+
+
+def test_statements_of_several_lines_are_answered_from_a_pipe(image):
+    done = piped(
+        image,
+        "SELECT count(*) AS n, -- one; line\n  max(t) AS last\nFROM temp\n;\n"
+        "SELECT ';' AS a;SELECT 2 AS b",
+        "--csv",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "n,last\n500,5990\na\n;\nb\n2\n"
+
+
+def test_a_wrong_statement_has_a_caret_and_the_next_one_is_answered(image):
+    done = piped(image, "SELECT tmep FROM temp;\nSELECT 1 AS a;\n", "--csv")
+    assert done.returncode == 1
+    assert done.stdout == "a\n1\n"
+    lines = done.stderr.splitlines()
+    at = next(i for i, line in enumerate(lines) if "LINE 1" in line)
+    assert lines[at].index("tmep") == lines[at + 1].index("^")
+
+
+def test_commands(image):
+    done = piped(
+        image,
+        ".tables\n.schema temp\n.help\n.reads on\n.timer on\n"
+        "SELECT sum(temp_c) FROM temp;\n.reads off\n.timer off\n"
+        "SELECT 1;\n.quit\nSELECT 2 AS never;\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("temp: series, key t\nCREATE TABLE temp (")
+    assert ".schema" in done.stdout and "never" not in done.stdout
+    took = [line for line in done.stderr.splitlines() if "page read" in line]
+    assert len(took) == 1
+    reads, seconds = took[0].split(", ")
+    assert int(reads.split()[0]) > 10 and float(seconds.split()[0]) > 0
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (".tabels", "did you mean '.tables'"),
+        (".schema tmep", "no table 'tmep'; did you mean 'temp'"),
+        (".timer", "write .timer on, or .timer off"),
+        (".reads 1", "write .reads on"),
+    ],
+)
+def test_a_wrong_command_says_what_to_write(image, command, message):
+    done = piped(image, command + "\n")
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
+def test_the_schema_is_sql_that_creates_the_table(image):
+    with eskerdb.open(image) as volume:
+        for table in volume.tables():
+            source = Source(shell.create_text(table))
+            made = tables.create(source, parse(source))[table.name]
+            assert made.info.fingerprint == table.fingerprint
+            assert [index.column for index in made.indexes] == [
+                index.column for index in table.indexes
+            ]
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        ("SELECT 1;", True),
+        ("SELECT 1; -- the end", True),
+        ("SELECT 1", False),
+        ("SELECT 1 -- ;", False),
+        ("SELECT ';", False),
+        ("", True),
+        (".help", True),
+    ],
+)
+def test_a_statement_ends_with_its_semicolon(text, complete):
+    assert shell.is_complete(text) == complete
+
+
+def test_tab_completes_commands_tables_and_columns(image):
+    with eskerdb.open(image) as volume, Database(volume) as database:
+        words = shell.completions(database)
+    assert shell.matching(words, ".ta") == (".ta", [".tables"])
+    assert shell.matching(words, "SELECT max(tem")[1] == ["temp", "temp_c"]
+    assert shell.matching(words, "sel")[1] == ["SELECT"]
+
+
+def test_lines_are_edited_and_kept(image, tmp_path, monkeypatch):
+    from prompt_toolkit.application import create_app_session
+    from prompt_toolkit.history import FileHistory
+    from prompt_toolkit.input import create_pipe_input
+    from prompt_toolkit.output import DummyOutput
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    # Backspace; a statement of two lines; Ctrl-C drops a line.
+    typed = "SELECT count(*) AS nn\x7f\rFROM temp;\rdrop\x03.quit\r"
+    with (
+        create_pipe_input() as keys,
+        create_app_session(input=keys, output=DummyOutput()),
+        eskerdb.open(image) as volume,
+        Database(volume) as database,
+    ):
+        keys.send_text(typed)
+        texts = list(_until_quit(shell._typed(database)))
+    assert texts == ["SELECT count(*) AS n\nFROM temp;"]
+    kept = FileHistory(str(tmp_path / "esker" / "history"))
+    assert list(kept.load_history_strings()) == [".quit", *texts]
+
+
+def _until_quit(texts):
+    for text in texts:
+        if text == ".quit":
+            return
+        yield text
