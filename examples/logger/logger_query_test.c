@@ -451,11 +451,13 @@ ESK_TEST(logger_answers_when_any_character_of_a_frame_is_lost_or_changed) {
             uint8_t body[2 + PIECE_BYTES];
             char line[600];
             char kind = i < pieces ? 'P' : i == pieces ? 'R' : 'B';
-            uint8_t bytes = kind == 'P'   ? piece_of(body, assembly.bytes,
-                                                     (uint16_t)(i * PIECE_BYTES),
-                                                     assembly.count)
-                            : kind == 'R' ? run_of(body, id, assembly.count)
-                                          : (uint8_t)(run_of(body, id, 0) - 1u);
+            uint8_t bytes = run_of(body, id, kind == 'R' ? assembly.count : 0);
+            if (kind == 'P') {
+                bytes = piece_of(body, assembly.bytes,
+                                 (uint16_t)(i * PIECE_BYTES), assembly.count);
+            } else if (kind == 'B') {
+                bytes--; // the number of a block is one byte
+            }
             size_t count = frame_line(line, kind, body, bytes);
             for (size_t at = 0; at < count; at++) {
                 ESK_CONTEXT("%c %u, character %zu, %u", kind, i, at, how);
