@@ -80,7 +80,7 @@ class Device:
             for flag, name in _PARTS.items()
             if flags & flag and not self.parts & flag
         ]
-        if flags & 1 and self.slot_bits < 64:
+        if flags & 3 and self.slot_bits < 64:
             wanted.append("values of 64 bits")
         return ", ".join(wanted)
 
@@ -122,6 +122,7 @@ class Line:
             reason = getattr(fault, "strerror", None) or str(fault)
             raise NoAnswer(f"{port}: cannot be opened: {reason}") from None
         self._rest = b""
+        self._slot_bits = 64
 
     def __enter__(self) -> Self:
         return self
@@ -141,6 +142,7 @@ class Line:
                 f"protocol, not {VERSION}; update esker"
             )
         prints = struct.unpack_from(f"<{count}I", body, 12)
+        self._slot_bits = bits
         return Device(bits, parts, most, arena, prints)
 
     def schema(self) -> str:
@@ -162,7 +164,7 @@ class Line:
         Raises Refused; Limit, Stale and others when the query fails.
         """
         query = self._start(program)
-        decoder = _Decoder(program)
+        decoder = _Decoder(program, self._slot_bits)
         status, number = lib.ESK_OK, 0
         while status == lib.ESK_OK:
             body = self._block(query, number)
@@ -282,7 +284,8 @@ def _of(size: int) -> Callable[[bytes], bool]:
 class _Decoder:
     """Rows from the blocks of an answer."""
 
-    def __init__(self, program: bytes) -> None:
+    def __init__(self, program: bytes, slot_bits: int) -> None:
+        self._bits = slot_bits
         self._kinds = list(_kinds(program))
         self._data = b""
         self._row: list[Any] = []
@@ -308,7 +311,7 @@ class _Decoder:
         if kind == ROW_TEXT:
             return first.rstrip(b"\0").decode("utf-8", "replace")
         low, high = _number(self._piece()), _number(self._piece())
-        total = (low & ((1 << 64) - 1)) + (high << 64)
+        total = (low & ((1 << self._bits) - 1)) + (high << self._bits)
         return total / _number(first)
 
     def _piece(self) -> bytes | None:

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from eskerdb.line import Line, Refused, frame, unframed
+from eskerdb.line import Line, Refused, _Decoder, frame, unframed
+from eskerdb.program import AVG
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCES = ["main", "board_host", "logger", "logger_line", "logger_query"]
@@ -256,6 +257,14 @@ def test_port_and_image_are_not_given_together(esker, image):
     assert done.status == 2 and "missing argument" in done.err
     done = esker("query", image, "SELECT 1", "--schema", image)
     assert done.status == 2 and "--schema is for --port" in done.err
+
+
+def test_values_of_32_bits_are_read():
+    # One output, a mean: count 2, sum 2^32 - 2 in two slots of 32 bits.
+    program = bytes(8) + bytes([0, 1, 0]) + bytes(5) + bytes([AVG, 0])
+    row = bytes([1, 2, 1, 0xFE, 1, 0])
+    assert list(_Decoder(program, 32).rows(row)) == [((2**32 - 2) / 2,)]
+    assert list(_Decoder(program, 64).rows(row)) == [(((1 << 64) - 2) / 2,)]
 
 
 def test_a_frame_with_a_changed_character_is_none():
