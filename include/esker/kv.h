@@ -223,6 +223,7 @@ struct esk_kv_change {
     uint32_t hash;
     uint32_t before;
     uint32_t was;
+    uint8_t number[4]; ///< of a typed change, below
 };
 
 /// Makes several changes at once: after power loss the table has all of them or
@@ -356,6 +357,47 @@ static inline int esk_kv_get_f32(struct esk_kv *kv, const char *key,
 static inline int esk_kv_put_f32(struct esk_kv *kv, const char *key,
                                  float value) {
     return esk_kv_put_f32_bits(kv, key, &value);
+}
+
+/// Adds `by` to a number that esk_kv_put_u32 stores; a key that is not there
+/// counts as 0. Durable with the next sync: a boot counter syncs at once, an
+/// energy counter once a minute, and loses at most that minute. After power
+/// loss the number is that of the last sync or of a later add, never another.
+///
+/// value    out, may be NULL: the sum; untouched unless ESK_OK.
+/// Returns  as esk_kv_put, and the number is as it was then; ESK_E_LIMIT: also
+///          a sum above UINT32_MAX; ESK_E_SCHEMA: it is no such number;
+///          ESK_E_CORRUPT: it is damaged, and not counted from 0 again.
+///          ESK_FULL only if the record gets longer: at 1, 256, 65,536, 2^24.
+/// Costs    as a get and a put.
+int esk_kv_add_u32(struct esk_kv *kv, const char *key, uint32_t by,
+                   uint32_t *value);
+
+/* Changes of a batch with a value of one type, and a key that is a text. They
+   fill in `change`, which must stay where it is until esk_kv_change_many has
+   it: a number is in it. Key and text are borrowed until then. A key that is
+   empty or too long is refused there.
+
+       struct esk_kv_change changes[2];
+       esk_kv_change_text(&changes[0], "wifi/name", name);
+       esk_kv_change_u32(&changes[1], "wifi/channel", 11);
+       status = esk_kv_change_many(kv, changes, 2, NULL); */
+
+void esk_kv_change_u32(struct esk_kv_change *change, const char *key,
+                       uint32_t value);
+void esk_kv_change_i32(struct esk_kv_change *change, const char *key,
+                       int32_t value);
+void esk_kv_change_bool(struct esk_kv_change *change, const char *key,
+                        bool value);
+void esk_kv_change_text(struct esk_kv_change *change, const char *key,
+                        const char *text);
+void esk_kv_change_f32_bits(struct esk_kv_change *change, const char *key,
+                            const void *value);
+void esk_kv_change_delete(struct esk_kv_change *change, const char *key);
+
+static inline void esk_kv_change_f32(struct esk_kv_change *change,
+                                     const char *key, float value) {
+    esk_kv_change_f32_bits(change, key, &value);
 }
 
 /// Counts since the open, and what the table holds.

@@ -311,6 +311,83 @@ ESK_TEST(typed_values_keep_their_type) {
     ESK_CHECK_INT(esk_kv_get_u32(kv, "", &u), ESK_E_INVALID);
 }
 
+ESK_TEST(typed_changes_of_a_batch_store_what_typed_puts_store) {
+    static const struct esk_geometry geometry = ESK_NOR(12, 16, 256);
+    static const int32_t numbers[] = {0,    1,         -1,       255,
+                                      -256, INT32_MAX, INT32_MIN};
+    ESK_CHECK_INT(start(&geometry, 4, 75), ESK_OK);
+    ESK_CHECK_INT(esk_kv_put_text(kv, "old", "gone"), ESK_OK);
+    for (unsigned n = 0; n < sizeof numbers / sizeof numbers[0]; n++) {
+        struct esk_kv_change changes[6];
+        uint32_t u = 7;
+        int32_t i = 7;
+        float f = 7;
+        bool b = n % 2 == 0;
+        char text[6] = "";
+        esk_kv_change_u32(&changes[0], "u", (uint32_t)numbers[n]);
+        esk_kv_change_i32(&changes[1], "i", numbers[n]);
+        esk_kv_change_bool(&changes[2], "b", !b);
+        esk_kv_change_text(&changes[3], "t", n % 2 == 0 ? "esker" : "");
+        esk_kv_change_f32(&changes[4], "f", -2.5f);
+        esk_kv_change_delete(&changes[5], "old");
+        ESK_CHECK_INT(
+            esk_kv_change_many(kv, changes, (uint16_t)(n == 0 ? 6 : 5), NULL),
+            ESK_OK);
+        ESK_CHECK_INT(esk_kv_get_u32(kv, "u", &u), ESK_OK);
+        ESK_CHECK_INT(u, (uint32_t)numbers[n]);
+        ESK_CHECK_INT(esk_kv_get_i32(kv, "i", &i), ESK_OK);
+        ESK_CHECK_INT(i, numbers[n]);
+        ESK_CHECK_INT(esk_kv_get_bool(kv, "b", &b), ESK_OK);
+        ESK_CHECK_INT(b, n % 2 != 0);
+        ESK_CHECK_INT(esk_kv_get_text(kv, "t", text, 6), ESK_OK);
+        ESK_CHECK_TEXT(text, n % 2 == 0 ? "esker" : "");
+        ESK_CHECK_INT(esk_kv_get_f32(kv, "f", &f), ESK_OK);
+        ESK_CHECK(f == -2.5f);
+        ESK_CHECK_INT(esk_kv_exists(kv, "old", 3), ESK_NOT_FOUND);
+    }
+}
+
+ESK_TEST(a_typed_change_with_a_bad_key_is_refused_with_its_batch) {
+    static const struct esk_geometry geometry = ESK_NOR(12, 16, 256);
+    static char text[ESK_KV_KEY_BYTES_MAX + 2];
+    ESK_CHECK_INT(start(&geometry, 4, 75), ESK_OK);
+    memset(text, 'k', sizeof text - 1);
+    for (unsigned i = 0; i < 2; i++) {
+        struct esk_kv_change changes[2];
+        uint16_t refused = 0;
+        esk_kv_change_u32(&changes[0], "u", 1);
+        esk_kv_change_delete(&changes[1], i == 0 ? "" : text);
+        ESK_CHECK_INT(esk_kv_change_many(kv, changes, 2, &refused),
+                      ESK_E_INVALID);
+        ESK_CHECK_INT(refused, 1);
+        ESK_CHECK_INT(esk_kv_exists(kv, "u", 1), ESK_NOT_FOUND);
+    }
+}
+
+ESK_TEST(a_counter_counts_and_stops_at_its_limit) {
+    static const struct esk_geometry geometry = ESK_NOR(12, 16, 256);
+    uint32_t value = 7;
+    ESK_CHECK_INT(start(&geometry, 4, 75), ESK_OK);
+    for (uint32_t i = 1; i <= 600; i++) {
+        ESK_CHECK_INT(esk_kv_add_u32(kv, "boots", 1, &value), ESK_OK);
+        ESK_CHECK_INT(value, i);
+        if (i % 100 == 0) {
+            esk_kv_close(kv);
+            ESK_CHECK_INT(reopen(KEYS), ESK_OK);
+        }
+    }
+    ESK_CHECK_INT(esk_kv_add_u32(kv, "boots", UINT32_MAX - 600, NULL), ESK_OK);
+    ESK_CHECK_INT(esk_kv_add_u32(kv, "boots", 0, &value), ESK_OK);
+    ESK_CHECK_INT(value, UINT32_MAX);
+    value = 7;
+    ESK_CHECK_INT(esk_kv_add_u32(kv, "boots", 1, &value), ESK_E_LIMIT);
+    ESK_CHECK_INT(esk_kv_put_i32(kv, "signed", 1), ESK_OK);
+    ESK_CHECK_INT(esk_kv_add_u32(kv, "signed", 1, &value), ESK_E_SCHEMA);
+    ESK_CHECK_INT(value, 7);
+    ESK_CHECK_INT(esk_kv_get_u32(kv, "boots", &value), ESK_OK);
+    ESK_CHECK_INT(value, UINT32_MAX);
+}
+
 ESK_TEST(values_of_several_pages_are_kept) {
     static const struct esk_geometry geometry = ESK_NOR(20, 16, 512);
     static uint8_t value[6000];

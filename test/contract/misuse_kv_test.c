@@ -111,6 +111,7 @@ ESK_TEST(kv_takes_no_key_that_cannot_be) {
         MISUSE(esk_kv_put_u32(kv, key, 1), ESK_E_INVALID);
         MISUSE(esk_kv_get_i32(kv, key, &integer), ESK_E_INVALID);
         MISUSE(esk_kv_put_i32(kv, key, 1), ESK_E_INVALID);
+        MISUSE(esk_kv_add_u32(kv, key, 1, &number), ESK_E_INVALID);
         MISUSE(esk_kv_get_bool(kv, key, &on), ESK_E_INVALID);
         MISUSE(esk_kv_put_bool(kv, key, true), ESK_E_INVALID);
         MISUSE(esk_kv_get_text(kv, key, found, sizeof found), ESK_E_INVALID);
@@ -469,6 +470,7 @@ static void only_read(void) {
     char text[8];
     MISUSE(esk_kv_put(kv, "name", 4, "b", 1, ESK_KV_TEXT), ESK_E_READ_ONLY);
     MISUSE(esk_kv_put_u32(kv, "new", 1), ESK_E_READ_ONLY);
+    MISUSE(esk_kv_add_u32(kv, "new", 1, &bits), ESK_E_READ_ONLY);
     MISUSE(esk_kv_put_i32(kv, "new", 1), ESK_E_READ_ONLY);
     MISUSE(esk_kv_put_bool(kv, "new", true), ESK_E_READ_ONLY);
     MISUSE(esk_kv_put_text(kv, "new", "a"), ESK_E_READ_ONLY);

@@ -212,6 +212,7 @@ static void kv_refused(struct esk_kv *stale) {
     ESK_CHECK_INT(esk_kv_sync(stale), ESK_E_INVALID);
     ESK_CHECK_INT(esk_kv_get_u32(stale, "key", &number), ESK_E_INVALID);
     ESK_CHECK_INT(esk_kv_put_u32(stale, "key", 1), ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_add_u32(stale, "key", 1, &number), ESK_E_INVALID);
     ESK_CHECK_INT(esk_kv_get_i32(stale, "key", &integer), ESK_E_INVALID);
     ESK_CHECK_INT(esk_kv_put_i32(stale, "key", 1), ESK_E_INVALID);
     ESK_CHECK_INT(esk_kv_get_bool(stale, "key", &on), ESK_E_INVALID);

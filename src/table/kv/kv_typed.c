@@ -40,15 +40,33 @@ static int number_get(struct esk_kv *kv, const char *key, uint8_t type,
     return ESK_OK;
 }
 
-static int number_put(struct esk_kv *kv, const char *key, uint8_t type,
-                      uint32_t value) {
-    uint8_t number[4];
-    uint8_t bytes = sizeof number;
+/// Stores a number in `number`, 4 bytes. Returns how many it needs.
+static uint8_t number_store(uint8_t *number, uint32_t value) {
+    uint8_t bytes = 4;
     esk_store_u32(number, value);
     while (bytes > 0 && number[bytes - 1] == 0) {
         bytes--;
     }
+    return bytes;
+}
+
+static int number_put(struct esk_kv *kv, const char *key, uint8_t type,
+                      uint32_t value) {
+    uint8_t number[4];
+    uint8_t bytes = number_store(number, value);
     return typed_put(kv, key, type, number, bytes);
+}
+
+/// A signed number as it is stored: the sign in bit 0.
+static uint32_t folded(int32_t value) {
+    uint32_t half = value < 0 ? (uint32_t)(-(value + 1)) : (uint32_t)value;
+    return half << 1 | (value < 0 ? 1u : 0u);
+}
+
+static void float_store(uint8_t *bits, const void *value) {
+    uint32_t word;
+    memcpy(&word, value, sizeof word);
+    esk_store_u32(bits, word);
 }
 
 int esk_kv_get_u32(struct esk_kv *kv, const char *key, uint32_t *value) {
@@ -60,17 +78,33 @@ int esk_kv_put_u32(struct esk_kv *kv, const char *key, uint32_t value) {
 }
 
 int esk_kv_get_i32(struct esk_kv *kv, const char *key, int32_t *value) {
-    uint32_t folded = 0;
-    ESK_TRY(number_get(kv, key, ESK_KV_SIGNED, &folded));
-    uint32_t half = folded >> 1;
-    *value = (folded & 1u) != 0 ? -(int32_t)half - 1 : (int32_t)half;
+    uint32_t stored = 0;
+    ESK_TRY(number_get(kv, key, ESK_KV_SIGNED, &stored));
+    uint32_t half = stored >> 1;
+    *value = (stored & 1u) != 0 ? -(int32_t)half - 1 : (int32_t)half;
     return ESK_OK;
 }
 
 int esk_kv_put_i32(struct esk_kv *kv, const char *key, int32_t value) {
-    uint32_t half = value < 0 ? (uint32_t)(-(value + 1)) : (uint32_t)value;
-    return number_put(kv, key, ESK_KV_SIGNED,
-                      half << 1 | (value < 0 ? 1u : 0u));
+    return number_put(kv, key, ESK_KV_SIGNED, folded(value));
+}
+
+int esk_kv_add_u32(struct esk_kv *kv, const char *key, uint32_t by,
+                   uint32_t *value) {
+    uint32_t sum = 0;
+    int status = esk_kv_get_u32(kv, key, &sum);
+    if (status != ESK_OK && status != ESK_NOT_FOUND) {
+        return status;
+    }
+    if (by > UINT32_MAX - sum) {
+        return ESK_E_LIMIT;
+    }
+    sum += by;
+    ESK_TRY(esk_kv_put_u32(kv, key, sum));
+    if (value != NULL) {
+        *value = sum;
+    }
+    return ESK_OK;
 }
 
 int esk_kv_get_f32_bits(struct esk_kv *kv, const char *key, void *value) {
@@ -84,9 +118,7 @@ int esk_kv_get_f32_bits(struct esk_kv *kv, const char *key, void *value) {
 
 int esk_kv_put_f32_bits(struct esk_kv *kv, const char *key, const void *value) {
     uint8_t bits[4];
-    uint32_t word;
-    memcpy(&word, value, sizeof word);
-    esk_store_u32(bits, word);
+    float_store(bits, value);
     return typed_put(kv, key, ESK_KV_FLOAT, bits, sizeof bits);
 }
 
@@ -122,4 +154,53 @@ int esk_kv_get_text(struct esk_kv *kv, const char *key, char *text,
 int esk_kv_put_text(struct esk_kv *kv, const char *key, const char *text) {
     ESK_ASSERT(text != NULL);
     return typed_put(kv, key, ESK_KV_TEXT, text, (uint32_t)strlen(text));
+}
+
+/// Fills in a change of `bytes` bytes at `value`; NULL: in its own number.
+static void change_make(struct esk_kv_change *change, const char *key,
+                        uint8_t type, const void *value, uint32_t bytes) {
+    /* 0 bytes is what a batch refuses. */
+    uint8_t key_bytes = 0;
+    if (text_bytes(key, &key_bytes) != ESK_OK) {
+        key_bytes = 0;
+    }
+    change->key = key;
+    change->key_bytes = key_bytes;
+    change->value = value != NULL ? value : change->number;
+    change->bytes = bytes;
+    change->type = type;
+}
+
+void esk_kv_change_u32(struct esk_kv_change *change, const char *key,
+                       uint32_t value) {
+    change_make(change, key, ESK_KV_UNSIGNED, NULL,
+                number_store(change->number, value));
+}
+
+void esk_kv_change_i32(struct esk_kv_change *change, const char *key,
+                       int32_t value) {
+    change_make(change, key, ESK_KV_SIGNED, NULL,
+                number_store(change->number, folded(value)));
+}
+
+void esk_kv_change_bool(struct esk_kv_change *change, const char *key,
+                        bool value) {
+    change->number[0] = value ? 1 : 0;
+    change_make(change, key, ESK_KV_BOOL, NULL, 1);
+}
+
+void esk_kv_change_text(struct esk_kv_change *change, const char *key,
+                        const char *text) {
+    ESK_ASSERT(text != NULL);
+    change_make(change, key, ESK_KV_TEXT, text, (uint32_t)strlen(text));
+}
+
+void esk_kv_change_f32_bits(struct esk_kv_change *change, const char *key,
+                            const void *value) {
+    float_store(change->number, value);
+    change_make(change, key, ESK_KV_FLOAT, NULL, sizeof change->number);
+}
+
+void esk_kv_change_delete(struct esk_kv_change *change, const char *key) {
+    change_make(change, key, ESK_KV_DELETED, NULL, 0);
 }
