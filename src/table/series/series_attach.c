@@ -97,8 +97,11 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
     memory->filled = esk_arena_take(arena, (uint32_t)filled(info) * page_bytes);
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(info, config), 1));
-    /* After the first page that is being filled, and where the tags can be. */
-    memory->aside = (uint16_t)(page_bytes + 8u * frames(info, config));
+    /* In the second page that is being filled, or else behind the tags. */
+    memory->aside = page_bytes;
+    if (filled(info) == 1) {
+        memory->aside = (uint16_t)(page_bytes + 8u * frames(info, config));
+    }
     memory->knots = parts->keys != NULL
                         ? esk_arena_take(arena, key_index_bytes(config))
                         : NULL;
