@@ -35,7 +35,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 FLAVOUR ?= release
 B := build/$(FLAVOUR)
 
-FUZZ_SECONDS ?= 60
+FUZZ_SECONDS ?= 40
 CUTS ?= 100000
 SEED ?= 1
 DAMAGE_OPTIONS ?= --one-in 97 --drawn 20
@@ -180,7 +180,7 @@ test-c: setup-build ## the C tests alone
 .PHONY: test-asan
 test-asan: setup-build ## the C tests under address and UB sanitizers
 	@$(MAKE) FLAVOUR=asan tests
-	@ESK_DEEP=1 scripts/run_tests $(call test_programs,asan)
+	@scripts/run_tests $(call test_programs,asan)
 
 .PHONY: powercut
 powercut: setup-build ## power-cut campaign: CUTS=100000 SEED=1
@@ -197,7 +197,7 @@ damage: setup-build ## damaged media, by DAMAGE_OPTIONS; SEED=1
 	@scripts/damage $(DAMAGE_OPTIONS) --seed $(SEED)
 
 .PHONY: fuzz
-fuzz: setup-tools ## every fuzz target for FUZZ_SECONDS=60 each
+fuzz: setup-tools ## every fuzz target for FUZZ_SECONDS=40 each
 	@$(MAKE) FLAVOUR=fuzz fuzzers
 	@scripts/run_fuzz $(FUZZ_SECONDS) $(patsubst %.c,build/fuzz/%,$(FUZZ))
 
@@ -338,7 +338,7 @@ nightly: ## the campaigns, deep: NIGHTLY_CUTS, _FUZZ_SECONDS, _DRAWN; SEED=1
 	@ESK_DEEP=1 ESK_IMAGES=10000 CUTS=$(NIGHTLY_CUTS) SEED=$(SEED) \
 	    FUZZ_SECONDS=$(shell expr $(NIGHTLY_FUZZ_SECONDS) / $(words $(FUZZ))) \
 	    DAMAGE_OPTIONS="--deep --drawn $(NIGHTLY_DRAWN)" \
-	    scripts/check test damage powercut fuzz
+	    scripts/check test test-asan damage powercut fuzz
 
 .PHONY: clean
 clean: ## remove build/

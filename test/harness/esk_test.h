@@ -47,8 +47,8 @@ struct esk_test_state {
     jmp_buf *asserted; ///< jump target of an expected assertion
 };
 
-/// Whether campaigns in tests are complete: ESK_DEEP is set, as in the steps of
-/// `make check` with sanitizers and coverage. `make test` is quick.
+/// Whether campaigns in tests are complete: ESK_DEEP is set, as in the step of
+/// `make check` with coverage, and in all of `make nightly`.
 static inline bool esk_test_is_deep(void) {
     return getenv("ESK_DEEP") != NULL;
 }
