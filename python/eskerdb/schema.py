@@ -38,6 +38,17 @@ STORES: dict[str, int] = {
     "wandering": lib.ESK_STORE_WANDERING,
     "mu": lib.ESK_STORE_MU,
 }
+# How a packed series packs a column: enum esk_packed_mode.
+MODES: dict[str, int] = {
+    "raw": 0,
+    "delta": 1,
+    "linear": 2,
+    "float": 3,
+    "decimal:0": 4,
+    "decimal:1": 5,
+    "decimal:2": 6,
+    "decimal:3": 7,
+}
 TYPE_NAMES = {number: name for name, number in TYPES.items() if name != "text"}
 _LETTERS = {
     "i8": "b",

@@ -413,6 +413,23 @@ enum esk_py_kind {
 void esk_py_csv_kinds(struct esk_py_csv *csv, const void *text, size_t bytes,
                       bool is_last, uint8_t *kinds);
 
+// Packed pages (packed.c) ---------------------------------------------------
+
+/// A field of a row and how it is packed.
+struct esk_py_packed_field {
+    uint16_t offset; ///< in the row
+    uint16_t bytes;
+    uint8_t mode; ///< as in the catalog
+};
+/// Counts the bytes of pages that rows take when they are packed: whole pages,
+/// and of the last one what is written. The first field is the key.
+/// Returns  ESK_OK; ESK_E_INVALID when a row does not fit a cell;
+///          ESK_PY_NO_HEAP.
+int esk_py_packed_bytes(const struct esk_py_packed_field *fields,
+                        uint8_t field_count, uint16_t row_bytes,
+                        uint16_t page_bytes, uint16_t cell_bytes,
+                        const void *rows, uint32_t count, uint64_t *bytes);
+
 // Text ----------------------------------------------------------------------
 
 /// esk_status_text, extended to enum esk_py_status.
