@@ -15,6 +15,7 @@ from eskerdb.schema import STORES
 PAGE_NUMBER_BYTES = 4
 ENVELOPE_BYTES = 16
 SEAL_BYTES = 8
+ALIGN_BYTES = 2.5  # of packed rows that a sync ends, mean
 BLOCKS_LEAST = 4
 _UNBOUNDED = 0xFFFFFFFF
 
@@ -111,7 +112,7 @@ def plan(
 
 @dataclass(frozen=True)
 class SyncPlan:
-    """What a sync after each row costs a series in its data region.
+    """What rows and their syncs cost a series in its data region.
 
     journal_blocks  of the region, its sync journal; 0: none
     rows_kept       at least, once the region has gone round
@@ -133,11 +134,16 @@ def plan_syncs(
     geometry: Geometry,
     blocks: int,
     *,
+    rows_a_sync: int = 1,
+    packed_bytes: float = 0,
     rows_a_day: int = 0,
     endurance: int = 0,
 ) -> SyncPlan:
-    """Returns the plan for a series of rows of `row_bytes` bytes, each synced,
-    in a data region of `blocks` blocks of `geometry`.
+    """Returns the plan for a series of rows of `row_bytes` bytes in a data
+    region of `blocks` blocks of `geometry`.
+
+    packed_bytes  that a row takes in packed pages without syncs, as `esker
+                  import` says; 0: pages are raw
 
     Raises ValueError when a row does not fit a page, or blocks are too few.
     """
@@ -154,15 +160,21 @@ def plan_syncs(
     pages = geometry.block_pages
     seals = lib.esk_series_sync_blocks(shape, row_bytes, 1 << 24) == 0
     data = blocks - journal
+    syncs = 1 / rows_a_sync
+    seal = (SEAL_BYTES + (ALIGN_BYTES if packed_bytes else 0)) * syncs
+    full = _rows_of(room, row_bytes, packed_bytes, 0)
+    journal_erases = 0.0
     if journal:
-        page_rows = room // row_bytes
-        programs = 1 + 1 / page_rows
-        journal_erases = 1 / pages
+        page_rows = full
+        programs = syncs + 1 / page_rows
+        journal_erases = syncs / pages
+    elif seals:
+        # A sync programs rows and a seal beside them.
+        page_rows = _rows_of(room, row_bytes, packed_bytes, seal)
+        programs = 2 * syncs + (1 / page_rows if rows_a_sync > 1 else 0)
     else:
-        # A seal of 8 bytes beside each row; or a page of its own.
-        page_rows = max(1, room // (row_bytes + SEAL_BYTES)) if seals else 1
-        programs = 2.0 if seals else 1.0
-        journal_erases = 0.0
+        page_rows = min(rows_a_sync, full)
+        programs = 1 / page_rows
     data_erases = 1 / (page_rows * pages)
     worn = max(data_erases / data, journal_erases / journal if journal else 0)
     return SyncPlan(
@@ -175,6 +187,12 @@ def plan_syncs(
         if rows_a_day and endurance
         else None,
     )
+
+
+def _rows_of(room: int, row: int, packed: float, seal: float) -> int:
+    """Rows in `room` bytes of a page, each with its share of the seals. A
+    packed page has at most a row a byte."""
+    return max(1, min(int(room / ((packed or row) + seal)), room))
 
 
 def _out_of_range(need: object, name: str, value: int) -> EskerError:

@@ -99,6 +99,55 @@ def test_plan_of_syncs_finds_the_least_region(esker):
     assert "lasts at least" in done.out
 
 
+def test_plan_of_packed_rows_on_flash_that_takes_seals():
+    raw = plan_syncs(16, NAND, 16, rows_a_sync=31, rows_a_day=86_400,
+                     endurance=100_000)  # fmt: skip
+    packed = plan_syncs(16, NAND, 16, rows_a_sync=31, packed_bytes=2,
+                        rows_a_day=86_400, endurance=100_000)  # fmt: skip
+    # 4080 bytes of rows, and each sync has a seal of 8 bytes, packed with
+    # 2.5 more.
+    assert raw.page_rows == int(4080 / (16 + 8 / 31))
+    assert packed.page_rows == int(4080 / (2 + 10.5 / 31))
+    assert raw.programs == pytest.approx(2 / 31 + 1 / raw.page_rows)
+    times = packed.page_rows / raw.page_rows
+    assert packed.life_years == pytest.approx(times * raw.life_years)
+    assert plan_syncs(16, NAND, 16, packed_bytes=0.01).page_rows < 4080
+    most = plan_syncs(16, NAND, 16, rows_a_sync=10**6, packed_bytes=0.01)
+    assert most.page_rows == 4080
+
+
+def test_plan_of_packed_rows_where_a_sync_closes_the_page():
+    # Too few blocks for a journal, and each page is programmed once.
+    small = eskerdb.Geometry(
+        block_count=64, block_pages=4, page_bytes=512, program_bytes=512,
+        programs_per_page_max=1,
+    )  # fmt: skip
+    for every, gain in ((1, 1), (31, 1), (62, 2), (1000, 8)):
+        raw, packed = (
+            plan_syncs(16, small, 4, rows_a_sync=every, packed_bytes=bytes_)
+            for bytes_ in (0, 2)
+        )
+        assert raw.journal_blocks == packed.journal_blocks == 0
+        assert packed.page_rows // raw.page_rows == gain, every
+
+
+def test_plan_command_prices_packed_pages(esker):
+    done = esker("plan", "1000000", "--store", "series", "--row", "16",
+                 "--packed", "2", "--rows-a-sync", "60", "--part", "w25q128jv",
+                 "--updates-a-day", "8640000", "--endurance", "100000",
+                 )  # fmt: skip
+    assert done.status == 0, done
+    lines = {
+        line[:18].strip(): line[18:].split() for line in done.out.splitlines()
+    }
+    assert lines["rows a page"] == ["14", "110"]
+    assert float(lines["programs a row"][1]) < float(lines["programs a row"][0])
+    years = [float(lines["lasts at least"][i]) for i in (0, 2)]
+    assert years[1] > 7 * years[0]
+    for option in (("--packed", "2"), ("--rows-a-sync", "2")):
+        assert esker("plan", "10", *option).status == 2
+
+
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = json.loads((ROOT / "docs/results/stores.json").read_text("utf-8"))
 

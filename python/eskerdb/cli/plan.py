@@ -5,6 +5,7 @@ part lasts; or a series with a sync after each row."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -66,6 +67,19 @@ Part = Annotated[
 Size = Annotated[str, typer.Option(help="Bytes of the table's region.")]
 Page = Annotated[int, typer.Option(min=128, help="Bytes a page.")]
 Block = Annotated[str, typer.Option(help="Bytes an erase block.")]
+Packed = Annotated[
+    float,
+    typer.Option(
+        "--packed",
+        metavar="BYTES",
+        min=0,
+        help="series: bytes that a row takes in packed pages, as esker import "
+        "says; 0: compare nothing.",
+    ),
+]
+RowsASync = Annotated[
+    int, typer.Option("--rows-a-sync", min=1, help="series: rows a sync.")
+]
 Updates = Annotated[
     int, typer.Option("--updates-a-day", min=0, help="Puts and deletes.")
 ]
@@ -87,11 +101,27 @@ def plan(
     block: Block = "128K",
     updates_a_day: Updates = 0,
     endurance: Endurance = 0,
+    packed: Packed = 0,
+    rows_a_sync: RowsASync = 1,
 ) -> None:
     """Plan a table: height, pages, programs an update or a sync, years."""
     if store == "series":
-        _syncs(rows, row, part, size, page, block, updates_a_day, endurance)
+        geometry = _geometry(part, page, block)
+        need = _SeriesNeed(
+            rows,
+            row,
+            geometry,
+            size_bytes(size) // geometry.block_bytes,
+            rows_a_sync,
+            updates_a_day,
+            endurance or part_endurance(part or ""),
+        )
+        _series(need, packed)
         return
+    if packed or rows_a_sync > 1:
+        raise typer.BadParameter(
+            "--packed and --rows-a-sync need --store series"
+        )
     if store is not None and store not in STORES:
         raise typer.BadParameter(f"--store {store}: {', '.join(STORES)}")
     geometry = _geometry(part, page, block)
@@ -126,56 +156,74 @@ def plan(
         _advise(plans, geometry, rows, named=part is not None)
 
 
-def _syncs(
-    rows: int,
-    row: int,
-    part: str | None,
-    region: str,
-    page: int,
-    block: str,
-    rows_a_day: int,
-    endurance: int,
-) -> None:
-    """Prints the cost of a sync a row; without a size, for the least region."""
-    geometry = _geometry(part, page, block)
-    blocks = size_bytes(region) // geometry.block_bytes
+@dataclass(frozen=True)
+class _SeriesNeed:
+    """What is asked of a series. blocks 0: the fewest that hold the rows."""
 
-    def planned(count: int) -> SyncPlan:
+    rows: int
+    row_bytes: int
+    geometry: Geometry
+    blocks: int
+    rows_a_sync: int
+    rows_a_day: int
+    endurance: int
+
+    def planned(self, blocks: int, packed: float) -> SyncPlan:
         return plan_syncs(
-            row,
-            geometry,
-            count,
-            rows_a_day=rows_a_day,
-            endurance=endurance or part_endurance(part or ""),
+            self.row_bytes,
+            self.geometry,
+            blocks,
+            rows_a_sync=self.rows_a_sync,
+            packed_bytes=packed,
+            rows_a_day=self.rows_a_day,
+            endurance=self.endurance,
         )
 
+    def fewest(self, packed: float) -> int:
+        """The fewest blocks that hold the rows."""
+        large = self.planned(1 << 20, packed)
+        each = large.page_rows * self.geometry.block_pages
+        blocks = -(-self.rows // each) + 2 + large.journal_blocks
+        return max(blocks, BLOCKS_LEAST, 4 * large.journal_blocks)
+
+
+def _series(need: _SeriesNeed, packed: float) -> None:
+    """Prints what a series costs, raw and, if asked for, packed."""
     try:
-        if blocks == 0:
-            large = planned(1 << 20)
-            each = large.page_rows * geometry.block_pages
-            blocks = -(-rows // each) + 2 + large.journal_blocks
-            blocks = max(blocks, BLOCKS_LEAST, 4 * large.journal_blocks)
-        made = planned(blocks)
+        # Both get the same region: what a raw series needs, or what is given.
+        blocks = need.blocks or need.fewest(0)
+        kinds = [0.0, packed] if packed else [0.0]
+        plans = [need.planned(blocks, each) for each in kinds]
+        fewest = [need.fewest(each) for each in kinds]
     except ValueError as failure:
         complain(str(failure))
         raise typer.Exit(1) from None
-    if made.rows_kept < rows:
-        warn(f"{rows:,} rows need a larger region: use a larger --size")
-    table = sheet("", "a sync a row")
-    for label, text in (
-        ("rows a page", f"{made.page_rows:,}"),
-        ("region", size(blocks * geometry.block_bytes)),
+    if plans[-1].rows_kept < need.rows:
+        warn(f"{need.rows:,} rows need a larger region: use a larger --size")
+    block = need.geometry.block_bytes
+    every = need.rows_a_sync
+    head = "a sync a row" if every == 1 else f"a sync every {every:,} rows"
+    table = sheet("", *([f"{head}: raw", "packed"] if packed else [head]))
+    for label, texts in (
+        ("rows a page", [f"{plan.page_rows:,}" for plan in plans]),
+        ("least region", [size(count * block) for count in fewest]),
+        ("region", [size(blocks * block) for _ in plans]),
         (
             "sync journal in it",
-            size(made.journal_blocks * geometry.block_bytes),
+            [size(plan.journal_blocks * block) for plan in plans],
         ),
-        ("rows kept at least", f"{made.rows_kept:,}"),
-        ("programs a row", f"{made.programs:.3f}"),
-        ("erases a row", f"{made.erases:.4f}"),
-        ("lasts at least", _years(made)),
+        ("rows kept at least", [f"{plan.rows_kept:,}" for plan in plans]),
+        ("programs a row", [_number(plan.programs, 3) for plan in plans]),
+        ("erases a row", [_number(plan.erases, 4) for plan in plans]),
+        ("lasts at least", [_years(plan) for plan in plans]),
     ):
-        table.add_row(label, text)
+        table.add_row(label, *texts)
     console().print(table)
+
+
+def _number(value: float, digits: int) -> str:
+    """With so many decimals; of a smaller number its first two digits."""
+    return f"{value:.{digits}f}" if value >= 0.01 else f"{value:.2g}"
 
 
 def _geometry(part: str | None, page: int, block: str) -> Geometry:
