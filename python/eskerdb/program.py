@@ -111,8 +111,12 @@ class Program:
         parameters: Sequence[int | float | None] = (),
         *,
         budget: int = 0,
+        packed: bool = False,
     ) -> Iterator[tuple[Any, ...]]:
-        """The same, as they come."""
+        """The same, as they come.
+
+        packed   a whole row of a table is its bytes
+        """
         handle = self._open(tables)
         for number, value in enumerate(parameters):
             if isinstance(value, float):
@@ -121,7 +125,7 @@ class Program:
                 self._check(lib.esk_py_program_set(handle, number, value))
         outputs = list(self._outputs())
         record = struct.Struct("<" + "".join("?" + o.letters for o in outputs))
-        codecs = self._codecs(tables)
+        codecs = {} if packed else self._codecs(tables)
         room = max(1, record.size)
         buffer = ffi.new("uint8_t[]", _FETCH_ROWS * room)
         count = ffi.new("uint32_t *")
@@ -130,9 +134,9 @@ class Program:
             status = lib.esk_py_program_fetch(
                 handle, budget, 1 << 16, buffer, _FETCH_ROWS, count
             )
-            packed = bytes(ffi.buffer(buffer, count[0] * record.size))
+            fetched = bytes(ffi.buffer(buffer, count[0] * record.size))
             for at in range(count[0]):
-                values = record.unpack_from(packed, at * record.size)
+                values = record.unpack_from(fetched, at * record.size)
                 yield tuple(_values(outputs, values, codecs))
         if status != lib.ESK_END:
             self._check(status)

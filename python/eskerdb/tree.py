@@ -9,7 +9,7 @@ OpenTable <-- OpenTree       <-- Reader     what reads
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import (
     EskerError,
+    Full,
     SchemaError,
     check,
     error,
@@ -329,6 +330,61 @@ class Tree(OpenTree, WritableTable):
         if status != lib.ESK_NOT_FOUND:
             self._check(status, f"delete {self.key.name} = {key!r}")
         return status == lib.ESK_OK
+
+    def change_many(
+        self,
+        *,
+        inserts: bytes = b"",
+        puts: bytes = b"",
+        deletes: Sequence[bytes] = (),
+    ) -> None:
+        """Makes changes in one batch: all of them take effect, or none.
+
+        inserts, puts   packed rows; deletes: keys as rows hold them
+
+        Raises Exists with `appended`, the place of the refused row; Limit
+        when the tree has no room for so many at once; and as put().
+        """
+        width = self.table.row_bytes
+        count = (len(inserts) + len(puts)) // width + len(deletes)
+        pages, has_begun = self._batch_pages(count), False
+        while True:
+            try:
+                with self.batch(pages):
+                    has_begun = True
+                    self._change(lib.ESK_PY_INSERT, inserts)
+                    self._change(lib.ESK_PY_PUT, puts)
+                    self._delete_keys(deletes)
+                return
+            except Full:
+                if pages and not has_begun:
+                    pages //= (
+                        2  # the most that it may need is more than it does
+                    )
+                    continue
+                raise error(
+                    lib.ESK_E_LIMIT,
+                    f"table '{self.name}': change {count:,} rows at once",
+                    "change fewer rows at a time, or make it with more blocks",
+                    "the tree has no room for so many",
+                ) from None
+
+    def _batch_pages(self, count: int) -> int:
+        """Returns the most pages that changes of `count` rows may program;
+        0: the store's default."""
+        if self.store in ("inplace", "journaled"):
+            return 0
+        return count * (1 + max(1, self.stats().height)) + 2
+
+    def _change(self, how: int, rows: bytes) -> None:
+        if rows:
+            self._write_as(how, rows, len(rows) // self.table.row_bytes, 0)
+
+    def _delete_keys(self, keys: Iterable[bytes]) -> None:
+        for key in keys:
+            status = lib.esk_py_tree_delete(self._handle, key)
+            if status != lib.ESK_NOT_FOUND:
+                self._check(status, "delete")
 
     @contextmanager
     def batch(self, pages: int = 0) -> Iterator[Tree]:

@@ -9,6 +9,7 @@ import pytest
 
 import eskerdb
 from eskerdb.cli import shell
+from eskerdb.cli.statements import split
 from eskerdb.sql import tables
 from eskerdb.sql.duck import Database
 from eskerdb.sql.parse import parse
@@ -16,10 +17,14 @@ from eskerdb.sql.source import Source
 
 
 def piped(image, text, *options):
+    done = piped_bytes(image, text.encode(), *options)
+    done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+    return done
+
+
+def piped_bytes(image, text, *options):
     command = [sys.executable, "-m", "eskerdb", "shell", str(image), *options]
-    return subprocess.run(
-        command, input=text, capture_output=True, text=True, check=False
-    )
+    return subprocess.run(command, input=text, capture_output=True, check=False)
 
 
 def test_statements_of_several_lines_are_answered_from_a_pipe(image):
@@ -42,6 +47,46 @@ def test_a_wrong_statement_has_a_caret_and_the_next_one_is_answered(image):
     assert lines[at].index("tmep") == lines[at + 1].index("^")
 
 
+def test_statements_on_one_line_are_answered_one_by_one(image):
+    done = piped(
+        image,
+        "SELECT max(t) AS a FROM temp; SELECT tmep FROM temp; "
+        "SELECT ';' AS b;; SELECT 3 AS c -- ;\n;\n",
+        "--csv",
+    )
+    assert done.returncode == 1
+    assert done.stdout == "a\n5990\nb\n;\nc\n3\n"
+    assert done.stderr.count("the machine answers") == 3
+    assert "did you mean" in done.stderr
+
+
+def test_bytes_that_are_not_utf8_are_refused(image):
+    done = piped_bytes(
+        image,
+        b"SELECT 1 AS a; SELECT '\xff' AS b; SELECT '\xc3\xbc' AS c;\n"
+        b".\xff\nSELECT 4 AS d;\n",
+        "--csv",
+    )
+    assert done.returncode == 1
+    assert done.stdout == b"a\n1\nc\n\xc3\xbc\nd\n4\n"
+    assert done.stderr.count(b"the statement has bytes that are not UTF-8") == 1
+    assert b"no command '.\\udcff'" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("a; b;c", ["a;", "b;", "c"]),
+        ("a 'x;y';;; ; b -- ;", ["a 'x;y';", "b -- ;"]),
+        ("-- only this", []),
+        (" \u00fc\udcff; \u20ac;", ["\u00fc\udcff;", "\u20ac;"]),
+    ],
+)
+def test_a_text_is_split_at_its_semicolons(text, parts):
+    assert split(text) == parts
+
+
 def test_commands(image):
     done = piped(
         image,
@@ -56,6 +101,38 @@ def test_commands(image):
     assert len(took) == 1
     reads, seconds = took[0].split(", ")
     assert int(reads.split()[0]) > 10 and float(seconds.split()[0]) > 0
+
+
+def test_changes_are_kept_and_seen(image):
+    done = piped(
+        image,
+        "SELECT count(*) AS n FROM temp; INSERT INTO temp VALUES (6000, 1);\n"
+        "INSERT INTO temp VALUES (1, 1);\n"
+        "DELETE FROM temp WHERE t < 5990; SELECT t FROM temp;\n",
+        "--csv",
+    )
+    assert done.returncode == 1
+    assert done.stdout == "n\n500\nt\n5990\n6000\n"
+    assert "1 row inserted: temp" in done.stderr
+    assert "499 rows deleted: temp" in done.stderr
+    assert "t = 1 is not above 6000, the newest" in done.stderr
+    assert piped(image, "SELECT count(*) FROM temp;", "--csv").stdout == (
+        "count(*)\n2\n"
+    )
+
+
+def test_an_image_that_cannot_be_written_is_still_read(image, monkeypatch):
+    def refuse(path, *, read_only=True):
+        if not read_only:
+            raise PermissionError(13, "no")
+        return really(path, read_only=True)
+
+    really = eskerdb.open
+    monkeypatch.setattr(eskerdb, "open", refuse)
+    with shell._Opened(image) as opened:
+        with pytest.raises(PermissionError):
+            opened.to_change()
+        assert "temp" in opened.database.tables
 
 
 @pytest.mark.parametrize(

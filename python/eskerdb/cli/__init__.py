@@ -88,23 +88,44 @@ def _answer(words: list[str]) -> int | None:
     exit status; None: the command is another one. The command line's own
     library takes as long to load as DuckDB."""
     forms = [word for word in words if word in ("--csv", "--json")]
-    plain = [word for word in words if not word.startswith("-")]
+    plain = [
+        word for word in words if not word.startswith("-") or _is_comment(word)
+    ]
     if len(plain) != 3 or plain[0] != "query" or len(forms) > 1:
         return None
-    if words[0] != "query" or len(words) != len(plain) + len(forms):
+    others = len(forms) + words.count("--")
+    if words[0] != "query" or len(words) != len(plain) + others:
         return None
     from eskerdb.cli.answer import answer
 
     return answer(plain[1], plain[2], "".join(forms).strip("-"), _ROWS)
 
 
+def _sql_last(words: list[str]) -> list[str]:
+    """Returns the words with SQL that begins with a comment, `--`, behind all
+    options and a `--`, so that it is taken as none."""
+    if words[:1] != ["query"] or "--" in words:
+        return words
+    texts = [word for word in words if _is_comment(word)]
+    rest = [word for word in words if not _is_comment(word)]
+    return [*rest, "--", *texts] if texts else words
+
+
+def _is_comment(word: str) -> bool:
+    """Whether a word begins with a comment of SQL: no option has a space
+    behind its hyphens, or a line's end before its value."""
+    if not word.startswith("--") or word == "--":
+        return False
+    return not word[2].isalpha() or "\n" in word.partition("=")[0]
+
+
 def main() -> None:
     """Runs the command line; what fails becomes one clear line."""
-    words = sys.argv[1:]
+    words = _sql_last(sys.argv[1:])
     try:
         status = _answer(words)
         if status is None:
-            _app(words[0] if words else "")()
+            _app(words[0] if words else "")(words)
         sys.stdout.flush()
         sys.exit(status)
     except EskerError as failure:

@@ -10,7 +10,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,13 @@ import duckdb
 
 import eskerdb
 from eskerdb.cli.output import complain, console, count, quoted, sheet, warn
+from eskerdb.cli.statements import changes, in_place, with_values
 from eskerdb.errors import Corrupt, Limit
 from eskerdb.kv import Kv
 from eskerdb.kv_value import shortest
 from eskerdb.sql.duck import Database, names_of
-from eskerdb.sql.engine import Engine, Refusal, Select
+from eskerdb.sql.engine import Change, Engine, Refusal, Select
+from eskerdb.sql.source import nearest
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,9 +41,7 @@ _TIMES = re.compile(
     r"\b(DATE|TIMESTAMP(_\w+)?( WITH TIME ZONE)?|TIME( WITH TIME ZONE)?"
     r"|INTERVAL)\b"
 )
-_CHANGE = re.compile(
-    r"\s*(drop|delete|insert|update|alter|truncate)\b", re.IGNORECASE
-)
+_CHANGE = re.compile(r"\s*(drop|alter|truncate)\b", re.IGNORECASE)
 
 
 def answer(
@@ -50,50 +50,70 @@ def answer(
     form: str,
     rows: int,
     explain: bool = False,
+    values: Mapping[str, str] | None = None,
+    file: str = "sql",
 ) -> int:
     """Answers SQL from an image and prints it; returns the exit status.
 
     form     "csv", "json", or "" for tables
     rows     most rows of a printed table; 0: all
     explain  print the plans instead
+    values   of parameters, as written
+    file     that the SQL is from, for messages
     """
     try:
         sql.encode()
     except UnicodeEncodeError:
         complain("query: the SQL is not valid UTF-8")
         return 1
+    read_only = explain or not changes(sql)
     with (
         _interruptible(),
-        eskerdb.open(image) as volume,
+        eskerdb.open(image, read_only=read_only) as volume,
         Database(volume) as database,
     ):
-        for failure in database.skipped.values():
-            warn(str(failure))
         warn_of_names(database)
-        return run(database, sql, form, rows, explain)
+        return run(database, sql, form, rows, explain, values, file)
 
 
 def run(
-    database: Database, sql: str, form: str, rows: int, explain: bool = False
+    database: Database,
+    sql: str,
+    form: str,
+    rows: int,
+    explain: bool = False,
+    values: Mapping[str, str] | None = None,
+    file: str = "sql",
 ) -> int:
     """Answers SQL over open tables and prints it; as answer()."""
-    selects, reason = _prepared(database, sql, explain)
+    given = dict(values or {})
+    made, refusal = _prepared(database, sql, explain, given, file)
+    if refusal is not None and (given or changes(sql)):
+        if not given and len(parts := in_place(sql)) > 1:
+            return _one_by_one(database, parts, form, rows, explain, file)
+        complain(f"query: {refusal}")
+        return 1
+    if not _has_values(made, given, explain):
+        return 1
+    reason = ""
+    if refusal is not None:
+        reason = f"{refusal.line}:{refusal.column}: {refusal.message}"
     if explain:
-        return _explain(selects, reason)
-    for select in selects:
-        if select.query.parameters:
-            name = select.query.parameters[0].name
-            complain(f"query: :{name} has no value; write one in its place")
-            return 1
+        return _explain(made, reason)
     damaged = 0
     try:
-        lost = _by_machine(selects, form, rows)
+        lost = _by_machine(made, form, rows)
         if lost is None:
-            if selects:  # DuckDB meets them again
+            if made:  # DuckDB meets them again
                 damaged = database.pages_damaged
             if reason:
                 print(f"DuckDB answers: {reason}", file=sys.stderr)
+            if given:
+                sql = with_values(sql, _typed(made))
             lost = _by_duckdb(database, sql, form, rows)
+    except Refusal as refused:  # of a change's values
+        complain(f"query: {refused}")
+        return 1
     except _NoStatement:
         complain("query: there is no SQL statement; write one")
         return 1
@@ -114,6 +134,54 @@ def run(
             "rows are missing"
         )
     return 0
+
+
+def _one_by_one(
+    database: Database,
+    parts: list[str],
+    form: str,
+    rows: int,
+    explain: bool,
+    file: str,
+) -> int:
+    """Answers statements of which some are changes, and some only DuckDB's."""
+    for part in parts:
+        if changes(part):  # nothing is changed if one of them is wrong
+            _, refusal = _prepared(database, part, explain, {}, file)
+            if refusal is not None:
+                complain(f"query: {refusal}")
+                return 1
+    for part in parts:
+        status = run(database, part, form, rows, explain, file=file)
+        if status:
+            return status
+    return 0
+
+
+def _has_values(
+    made: Sequence[Select | Change], given: Mapping[str, str], explain: bool
+) -> bool:
+    """Whether each parameter has a value, and each value a parameter."""
+    names = {info.name for one in made for info in one.parameters}
+    for name in given:
+        if name not in names:
+            complain(
+                f"query: the SQL has no parameter :{name}{nearest(name, names)}"
+            )
+            return False
+    for name in sorted(names):
+        if name not in given and not explain:
+            complain(
+                f"query: :{name} has no value; give it one: "
+                f"--param {name}=VALUE"
+            )
+            return False
+    return True
+
+
+def _typed(made: Sequence[Select | Change]) -> dict[str, Any]:
+    """Returns the values of all parameters."""
+    return {name: v for one in made for name, v in one.values.items()}
 
 
 class _NoStatement(Exception):
@@ -142,8 +210,12 @@ class _Rows:
 
 
 def _prepared(
-    database: Database, sql: str, measured: bool
-) -> tuple[list[Select], str]:
+    database: Database,
+    sql: str,
+    measured: bool,
+    values: Mapping[str, str],
+    file: str,
+) -> tuple[list[Select | Change], Refusal | None]:
     """Compiles all statements for the machine; or says why it cannot."""
     opened = {
         name: table
@@ -151,27 +223,35 @@ def _prepared(
         if not isinstance(table, Kv)
     }
     try:
-        return Engine(opened, measured).prepare(sql), ""
+        engine = Engine(opened, measured)
+        return engine.prepare(sql, file, values, written=True), None
     except Refusal as refusal:
-        return [], f"{refusal.line}:{refusal.column}: {refusal.message}"
+        return [], refusal
 
 
-def _explain(selects: list[Select], reason: str) -> int:
+def _explain(made: Sequence[Select | Change], reason: str) -> int:
     """Prints plans."""
-    for select in selects:
-        print("\n".join(select.explain()))
+    for one in made:
+        print("\n".join(one.explain()))
     if reason:
         print(f"DuckDB: {reason}")
     return 0
 
 
-def _by_machine(selects: list[Select], form: str, rows: int) -> int | None:
-    """Prints what the machine answers; None when DuckDB has to.
+def _by_machine(
+    made: Sequence[Select | Change], form: str, rows: int
+) -> int | None:
+    """Makes changes, and prints what the machine answers; None when DuckDB has
+    to.
 
     Returns how many numbers JSON does not have.
     """
     lost = 0
-    for number, select in enumerate(selects):
+    for number, select in enumerate(made):
+        if isinstance(select, Change):
+            done = count(select.run(), "row")
+            print(f"{done} {select.word}: {select.table.name}", file=sys.stderr)
+            continue
         try:
             result = _Rows(select)
         except (Limit, Corrupt) as failure:
@@ -186,7 +266,7 @@ def _by_machine(selects: list[Select], form: str, rows: int) -> int | None:
         size = len(select.code.bytes)
         print(f"the machine answers: {size} bytes", file=sys.stderr)
         lost += print_result(result, form, rows)
-    return lost if selects else None
+    return lost if made else None
 
 
 def _by_duckdb(database: Database, sql: str, form: str, rows: int) -> int:
@@ -252,8 +332,8 @@ def _hint(database: Database, failure: duckdb.Error, sql: str) -> None:
         return
     if _CHANGE.match(sql):
         warn(
-            "a query only reads the image: `esker drop`, `esker delete`, "
-            "`esker create` and `esker import` change it"
+            "`esker drop`, `esker create` and `esker import` change what "
+            "tables an image has"
         )
     names = [
         f"{table.name} ({', '.join(names_of(table))})"

@@ -8,26 +8,29 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import typer
 
 import eskerdb
 from eskerdb.cli.answer import run, warn_of_names
 from eskerdb.cli.arguments import Image
 from eskerdb.cli.output import complain, count
+from eskerdb.cli.statements import changes, split, words
 from eskerdb.errors import EskerError
 from eskerdb.kv import Kv
 from eskerdb.schema import Column
 from eskerdb.sql.duck import Database, names_of
 from eskerdb.sql.parse import STATEMENTS
 from eskerdb.sql.source import nearest
+from eskerdb.sql.tokens import NO_UTF8
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
+    from typing_extensions import Self
 
 _ROWS = 40
 _HELP = {
@@ -54,19 +57,23 @@ def shell(
         False, "--json", help="Print a JSON object a line."
     ),
 ) -> None:
-    """Answer SQL statements from an image, which is opened read-only.
+    """Answer SQL statements from an image.
 
-    A statement ends with a semicolon and may take several lines. `.help` lists
+    The image is opened read-only, and again to be written when the first
+    INSERT, UPDATE or DELETE comes; what it changed is kept at once. A
+    statement ends with a semicolon and may take several lines. `.help` lists
     the other commands. Statements can be piped in: `esker shell IMAGE < FILE`;
     the exit status is then 1 if one of them failed.
     """
     if as_csv and as_json:
         raise typer.BadParameter("choose one of --csv and --json")
     form = "csv" if as_csv else "json" if as_json else ""
-    with eskerdb.open(image) as volume, Database(volume) as database:
-        warn_of_names(database)
-        talk = _Shell(database, form, sys.stdin.isatty())
-        talk.run(_typed(database) if sys.stdin.isatty() else _piped(sys.stdin))
+    is_typed = sys.stdin.isatty()
+    with _Opened(image) as opened:
+        warn_of_names(opened.database)
+        talk = _Shell(opened, form, is_typed)
+        texts = _piped(sys.stdin.buffer)
+        talk.run(_typed(opened.database) if is_typed else texts)
     raise typer.Exit(1 if talk.has_failed and not sys.stdin.isatty() else 0)
 
 
@@ -74,15 +81,8 @@ def is_complete(text: str) -> bool:
     """Whether a text is a command, or SQL that ends with a semicolon."""
     if text.lstrip().startswith(".") or not text.strip():
         return True
-    data = text.encode()  # tokens have places in bytes
-    tokens = duckdb.tokenize(text)
-    while tokens and tokens[-1][1] == duckdb.token_type.comment:
-        tokens.pop()
-    if not tokens:
-        return False
-    start, kind = tokens[-1]
-    is_end = data[start : start + 1] == b";"
-    return kind == duckdb.token_type.operator and is_end
+    tokens = words(text)
+    return bool(tokens) and tokens[-1][1]
 
 
 def create_text(table: Any) -> str:
@@ -129,13 +129,46 @@ def _name(name: str) -> str:
 _KEPT = {word for words in (*_WORDS, *STATEMENTS) for word in words.split()}
 
 
+class _Opened:
+    """The tables of an image, which is opened again when one is changed."""
+
+    def __init__(self, image: Path) -> None:
+        self._image = image
+        self._open(True)
+
+    def _open(self, read_only: bool) -> None:
+        with ExitStack() as stack:
+            volume = eskerdb.open(self._image, read_only=read_only)
+            stack.enter_context(volume)
+            self.database = stack.enter_context(Database(volume))
+            self._stack = stack.pop_all()
+        self._is_read_only = read_only
+
+    def to_change(self) -> None:
+        """Lets the tables be changed. Raises DeviceError, ReadOnly."""
+        if not self._is_read_only:
+            return
+        self._stack.close()
+        try:
+            self._open(False)
+        except BaseException:
+            self._open(True)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+
 class _Shell:
     """What the shell is set to, and what it does with a text."""
 
     def __init__(
-        self, database: Database, form: str, is_interactive: bool
+        self, opened: _Opened, form: str, is_interactive: bool
     ) -> None:
-        self._database = database
+        self._opened = opened
         self._form = form
         self._has_timer = self._has_reads = is_interactive
         self.has_failed = False
@@ -145,12 +178,19 @@ class _Shell:
             if text.strip().startswith("."):
                 if not self._command(*text.split()):
                     return
-            elif text.strip():
-                self._statement(text)
+            else:
+                for statement in split(text):
+                    self._statement(statement)
 
     def _statement(self, sql: str) -> None:
-        reads, start = self._database.page_reads, time.perf_counter()
+        if not sql.isascii() and NO_UTF8.search(sql):
+            self._complain("the statement has bytes that are not UTF-8")
+            return
+        reads, start = 0, time.perf_counter()
         try:
+            if changes(sql):
+                self._opened.to_change()
+            reads = self._database.page_reads
             self.has_failed |= run(self._database, sql, self._form, _ROWS) != 0
         except EskerError as failure:
             self._complain(str(failure))
@@ -165,6 +205,10 @@ class _Shell:
             took.append(f"{time.perf_counter() - start:.3f} s")
         if took:
             print(", ".join(took), file=sys.stderr)
+
+    @property
+    def _database(self) -> Database:
+        return self._opened.database
 
     def _complain(self, message: str) -> None:
         self.has_failed = True
@@ -208,11 +252,12 @@ class _Shell:
         setattr(self, f"_has_{name[1:]}", words == ("on",))
 
 
-def _piped(lines: Any) -> Iterator[str]:
-    """Yields the statements and commands of a text."""
+def _piped(lines: Iterable[bytes]) -> Iterator[str]:
+    """Yields the statements and commands of a text; what is not UTF-8 has
+    surrogates."""
     text = ""
     for line in lines:
-        text += line
+        text += line.decode(errors="surrogateescape")
         if is_complete(text):
             yield text
             text = ""
@@ -238,11 +283,11 @@ def _session(database: Database) -> PromptSession[str]:
     from prompt_toolkit.history import FileHistory, InMemoryHistory
     from prompt_toolkit.key_binding import KeyBindings
 
-    words = completions(database)
+    known = completions(database)
 
     class Words(Completer):
         def get_completions(self, document: Any, event: Any) -> Any:
-            begun, found = matching(words, document.text_before_cursor)
+            begun, found = matching(known, document.text_before_cursor)
             for word in found:
                 yield Completion(word, -len(begun))
 
@@ -269,12 +314,12 @@ def _session(database: Database) -> PromptSession[str]:
 
 def completions(database: Database) -> list[str]:
     """Returns the words that Tab completes."""
-    words = [*_HELP, *STATEMENTS, *_WORDS]
+    known = [*_HELP, *STATEMENTS, *_WORDS]
     for name, table in database.tables.items():
-        words.append(_name(name))
+        known.append(_name(name))
         if not isinstance(table, Kv):
-            words += map(_name, names_of(table))
-    return sorted(set(words), key=str.lower)
+            known += map(_name, names_of(table))
+    return sorted(set(known), key=str.lower)
 
 
 def matching(words: list[str], text: str) -> tuple[str, list[str]]:

@@ -247,6 +247,8 @@ def _narrow(
         if value.type.kind != "int":
             return False
     elif column.kind in ("f32", "f64"):
+        if is_key:
+            return False  # no cursor of a program takes bounds of float keys
         if not isinstance(value, e.Constant):
             return False  # f32 would round it
         value, op = _float_end(column, op, float(value.value))

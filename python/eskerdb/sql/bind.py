@@ -16,7 +16,8 @@ from eskerdb.sql.names import Scope, ScopeColumn, pick, table_named
 from eskerdb.sql.plan import Aggregate, TableInfo
 from eskerdb.sql.rules import Fault
 from eskerdb.sql.source import Source, Span
-from eskerdb.sql.types import INT_MAX, INT_MIN, Type, integer
+from eskerdb.sql.stored import stored
+from eskerdb.sql.types import INT_MAX, INT_MIN, integer, text
 
 _IN_WHERE = "an aggregate is of groups: use HAVING"
 _IN_GROUP = "an aggregate is not in GROUP BY"
@@ -24,16 +25,20 @@ _IN_ON = "an aggregate is not in ON"
 _IN_VALUES = "an aggregate is not in a change"
 _COUNT = integer(INT_MIN, INT_MAX)
 
-Bound = lo.BoundQuery | lo.BoundInsert | lo.BoundUpdate | lo.BoundDelete
+Bound = lo.BoundQuery | lo.Change
 
 
 def bind(
     source: Source,
     statement: s.Query | s.Insert | s.Update | s.Delete,
     tables: Mapping[str, TableInfo],
+    texts: Mapping[str, str] | None = None,
 ) -> Bound:
-    """Returns what a statement means. Raises Refusal."""
-    parameters = Parameters()
+    """Returns what a statement means. Raises Refusal.
+
+    texts   values of parameters that are texts, if they are known
+    """
+    parameters = Parameters(texts)
     for _ in range(2):  # the second time with the parameters' types
         binder = _Binder(source, tables, parameters)
         if isinstance(statement, s.Query):
@@ -241,45 +246,72 @@ class _Binder:
 
     def insert(self, node: s.Insert) -> lo.BoundInsert:
         table, _ = self._table(node.table, node.table_span)
-        count = len(table.columns)
+        places = self._places(table, node)
+        select, rows = None, []
+        if node.select is not None:
+            select = self.select(node.select)
+            self._check_outputs(table, places, select)
+        binder = self._in(Scope(self.source, ()), _IN_VALUES)
+        for row in node.rows:
+            self._check_count(
+                len(row), places, (row[0].span[0], row[-1].span[1])
+            )
+            values: list[e.Expr] = [rules.constant(None)] * len(table.columns)
+            for place, value in zip(places, row, strict=True):
+                values[place] = self._stored(binder, table, place, value)
+            rows.append(tuple(values))
+        return lo.BoundInsert(
+            node.name,
+            table,
+            tuple(places),
+            tuple(rows),
+            select,
+            self.parameters.infos(),
+            node.span,
+        )
+
+    def _places(self, table: TableInfo, node: s.Insert) -> list[int]:
+        """Returns the columns that an INSERT gives values."""
         places = [self._column(table, *c) for c in node.columns]
         for at, place in enumerate(places):
             if place in places[:at]:
                 raise self.source.refuse(
                     node.columns[at][1], "the column is named twice"
                 )
-        missing = [
-            c.name
-            for i, c in enumerate(table.columns)
-            if places and i not in places and c.missing is None
-        ]
-        if missing:
-            raise self.source.refuse(
-                node.span, f"column '{missing[0]}' gets no value"
-            )
-        places = places or list(range(count))
-        rows = []
-        binder = self._in(Scope(self.source, ()), _IN_VALUES)
-        for row in node.rows:
-            if len(row) != len(places):
-                span = row[0].span[0], row[-1].span[1]
+        for i, column in enumerate(table.columns):
+            if not places or i in places:
+                continue
+            try:
+                stored(column, None, i == table.key)
+            except Fault:
                 raise self.source.refuse(
-                    span, f"{len(row)} values for {len(places)} columns"
-                )
-            values: list[e.Expr] = [rules.constant(None)] * count
-            for place, value in zip(places, row, strict=True):
-                values[place] = self._stored(binder, table, place, value)
-            rows.append(tuple(values))
-        return lo.BoundInsert(
-            node.name, table, tuple(rows), self.parameters.infos()
-        )
+                    node.span, f"column '{column.name}' gets no value"
+                ) from None
+        return places or list(range(len(table.columns)))
+
+    def _check_count(self, count: int, places: list[int], span: Span) -> None:
+        if count != len(places):
+            raise self.source.refuse(
+                span, f"{count} values for {len(places)} columns"
+            )
+
+    def _check_outputs(
+        self, table: TableInfo, places: list[int], select: lo.Select
+    ) -> None:
+        """Refuses outputs of a SELECT that a column never stores."""
+        self._check_count(len(select.outputs), places, select.span)
+        for place, output in zip(places, _outputs_of(select), strict=True):
+            span = select.outputs[places.index(place)].value.span
+            if span == e.NOWHERE:  # of *
+                span = select.span
+            self._check_kind(table, place, output.value, span)
 
     def update(self, node: s.Update) -> lo.BoundUpdate:
         table, scope = self._table(node.table, node.table_span)
         if table.kind == "series":
             raise self.source.refuse(
                 node.span,
-                f"'{table.name}' is a series: its rows are only appended",
+                f"'{table.name}' is a series: its rows are never changed",
             )
         binder = self._in(scope, _IN_VALUES)
         changes = []
@@ -294,19 +326,20 @@ class _Binder:
             changes.append((place, self._stored(binder, table, place, value)))
         where = node.where and self._in(scope, _IN_WHERE).condition(node.where)
         return lo.BoundUpdate(
-            node.name, table, tuple(changes), where, self.parameters.infos()
+            node.name,
+            table,
+            tuple(changes),
+            where,
+            self.parameters.infos(),
+            node.span,
         )
 
     def delete(self, node: s.Delete) -> lo.BoundDelete:
         table, scope = self._table(node.table, node.table_span)
-        if table.kind == "series":
-            raise self.source.refuse(
-                node.span,
-                f"'{table.name}' is a series: esk_series_erase_before and "
-                "esk_series_erase_after drop rows at its ends",
-            )
         where = node.where and self._in(scope, _IN_WHERE).condition(node.where)
-        return lo.BoundDelete(node.name, table, where, self.parameters.infos())
+        return lo.BoundDelete(
+            node.name, table, where, self.parameters.infos(), node.span
+        )
 
     def _stored(
         self,
@@ -316,37 +349,34 @@ class _Binder:
         node: s.Node,
     ) -> e.Expr:
         """Binds a value that a column is to store."""
-        column = table.columns[place]
-        wanted = column.type.maybe(column.missing is not None)
-        value = binder.bind(node, wanted)
-        found = value.type
-        if found.kind == "null" or isinstance(value, e.Constant):
-            fits = (
-                wanted.nullable
-                if found.kind == "null"
-                else _holds(wanted, value)
-            )
-        else:
-            fits = (found.kind == "text") == (wanted.kind == "text")
-        if not fits:
-            raise self.source.refuse(
-                node.span, f"column '{column.name}' takes {wanted}"
-            )
+        wanted = table.columns[place].type
+        if wanted.kind == "blob":
+            wanted = text()
+        value = binder.bind(node, wanted.maybe())
+        self._check_kind(table, place, value, node.span)
         return value
 
-
-def _holds(wanted: Type, value: e.Constant) -> bool:
-    """Whether a column stores a constant as it is."""
-    if wanted.kind == "text" or value.type.kind == "text":
-        return wanted.kind == value.type.kind and (
-            not wanted.bytes or len(value.value.encode()) <= wanted.bytes
-        )
-    if wanted.kind == "f64":
-        return True
-    return (
-        value.value == int(value.value)
-        and wanted.lo <= value.value <= wanted.hi
-    )
+    def _check_kind(
+        self, table: TableInfo, place: int, value: e.Expr, span: Span
+    ) -> None:
+        """Refuses a value that a column never stores."""
+        column, kind = table.columns[place], value.type.kind
+        is_text = column.kind == "text"
+        try:
+            if isinstance(value, e.Constant):
+                stored(column, value.value, place == table.key)
+            elif kind == "blob" or column.kind in ("bytes", "var"):
+                raise Fault(
+                    f"column '{column.name}' takes only constants, because it "
+                    "has bytes"
+                    if column.kind in ("bytes", "var")
+                    else "bytes and texts of any length are not values"
+                )
+            elif kind != "null" and (kind == "text") != is_text:
+                what = "a text" if is_text else "a number"
+                raise Fault(f"column '{column.name}' takes {what}")
+        except Fault as fault:
+            raise self.source.refuse(span, str(fault)) from None
 
 
 def _columns_of(table: TableInfo, alias: str) -> list[ScopeColumn]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from eskerdb.sql import expr as e
@@ -70,11 +70,14 @@ class Parameters:
     what the places of each parameter say.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
+        """Takes the values of parameters that are texts: they become
+        constants, because a program's parameters are numbers."""
         self.names: list[str] = []
         self.types: dict[str, Type] = {}
+        self.texts = dict(texts or {})
 
-    def use(self, name: str, wanted: Type, span: Span) -> e.Parameter:
+    def use(self, name: str, wanted: Type, span: Span) -> e.Expr:
         """Returns a parameter in a place of some type. Raises Fault."""
         if name not in self.names:
             self.names.append(name)
@@ -89,6 +92,8 @@ class Parameters:
         else:
             known = rules.common([known, wanted.maybe(False)])
         self.types[name] = known
+        if name in self.texts:
+            return replace(rules.constant(self.texts[name]), span=span)
         index = self.names.index(name)
         return e.Parameter(known, index=index, name=name, span=span)
 

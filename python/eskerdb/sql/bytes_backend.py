@@ -30,7 +30,7 @@ from eskerdb.sql.plan import Aggregate, Bound, Query, Range, Scan
 from eskerdb.sql.tables import KIND_NUMBERS
 from eskerdb.sql.types import INT_MAX, INT_MIN, Type
 
-_INT, _FLOAT, _AVG, _ROW_TEXT, _TEXT = 1, 2, 3, 5, 6
+_INT, _FLOAT, _AVG, _ROW, _ROW_TEXT, _TEXT = range(1, 7)
 _MIN, _MAX, _BACKWARD, _OPEN = 1, 2, 4, 8
 _TOP, _SORT, _GROUPS = 1, 2, 3
 _COUNT, _SUM, _LEAST, _MOST = 1, 2, 4, 8
@@ -628,6 +628,9 @@ class _Writer(Expressions, Emitter):
         self, i: int, value: e.Expr, kind: Type
     ) -> tuple[tuple[int, int], ...]:
         """Computes an output; returns its entries."""
+        if isinstance(value, e.RowBytes):
+            assert isinstance(value.operand, e.Column)
+            return ((_ROW, self.places[value.operand.scan][0]),)
         if kind.kind == "blob":
             raise Unsupported("a column of bytes", value.span)
         is_text = kind.kind == "text"

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from eskerdb.program import Program
@@ -15,10 +16,17 @@ from eskerdb.sql.access import Limits
 from eskerdb.sql.bind import bind
 from eskerdb.sql.bytes_backend import Code, compiled
 from eskerdb.sql.bytes_expr import Unsupported
+from eskerdb.sql.change import Change
 from eskerdb.sql.explain import explained, pages
 from eskerdb.sql.logical import BoundQuery
+from eskerdb.sql.parameter import (
+    parameter_value,
+    parameter_values,
+    read_parameter,
+)
 from eskerdb.sql.parse import parse
 from eskerdb.sql.source import Refusal, Source
+from eskerdb.sql.tokens import tokens
 
 # What a host has room for.
 HOST = Limits(ranges=8, groups=65535, sorted=65535)
@@ -31,14 +39,10 @@ def compile_select(
     limits: Limits = HOST,
 ) -> Code:
     """Returns the program of a SELECT. Raises Refusal."""
-    try:
-        with source.nesting(statement.span):
-            bound = bind(source, statement, infos)
-            assert isinstance(bound, BoundQuery)
-            return compiled(planner.plan(source, bound, limits))
-    except Unsupported as fault:
-        span = fault.span if fault.span[1] else statement.span
-        raise source.refuse(span, str(fault)) from None
+    with source.nesting(statement.span), unsupported(source, statement):
+        bound = bind(source, statement, infos)
+        assert isinstance(bound, BoundQuery)
+        return compiled(planner.plan(source, bound, limits))
 
 
 class Engine:
@@ -60,31 +64,72 @@ class Engine:
             for name, handle in self.opened.items()
         }
 
-    def prepare(self, sql: str, file: str = "sql") -> list[Select]:
-        """Compiles SELECT statements. Raises Refusal."""
+    def prepare(
+        self,
+        sql: str,
+        file: str = "sql",
+        values: Mapping[str, Any] | None = None,
+        written: bool = False,
+    ) -> list[Select | Change]:
+        """Compiles SELECT, INSERT, UPDATE and DELETE. Raises Refusal.
+
+        values   of parameters, by name: a parameter that is a text needs its
+                 value here
+        written  the values are texts, to be read by the parameters' types
+        """
         source = Source(sql, file)
-        made = []
-        for statement in parse(source):
-            if not isinstance(statement, s.Query):
-                raise source.refuse(
-                    statement.span, "only SELECT runs on an image"
-                )
-            made.append(
-                Select(self, compile_select(source, statement, self.infos))
+        given = dict(values or {})
+        return [
+            self._prepared(source, statement, given, written)
+            for statement in parse(source)
+        ]
+
+    def _prepared(
+        self,
+        source: Source,
+        statement: s.Statement,
+        given: dict[str, Any],
+        written: bool,
+    ) -> Select | Change:
+        if isinstance(statement, (s.CreateTable, s.CreateIndex)):
+            raise source.refuse(
+                statement.span,
+                "CREATE does not run on an image; `esker create` makes tables",
             )
-        return made
+        with source.nesting(statement.span), unsupported(source, statement):
+            bound = bind(source, statement, self.infos)
+            known = _known(source, bound.parameters, given, written)
+            texts = {k: v for k, v in known.items() if isinstance(v, str)}
+            if texts:
+                bound = bind(source, statement, self.infos, texts)
+            if isinstance(bound, BoundQuery):
+                made = compiled(planner.plan(source, bound, HOST))
+                return Select(self, made, known)
+            return Change(self.opened, source, bound, HOST, known)
 
 
 class Select:
     """A compiled SELECT.
 
-    code   its program
+    code    its program
+    values  of parameters, those that are known
     """
 
-    def __init__(self, engine: Engine, code: Code) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        code: Code,
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Takes the values of parameters; rows() may give others."""
         self._engine = engine
+        self.values = dict(values or {})
         self.code = code
         self.query = code.query
+
+    @property
+    def parameters(self) -> tuple[p.ParameterInfo, ...]:
+        return self.query.parameters
 
     def rows(
         self, values: Mapping[str, Any] | None = None, budget: int = 0
@@ -94,15 +139,12 @@ class Select:
         values   of the parameters, by name
         budget   rows a step, to test pausing; 0: as many as it takes
         """
-        given = dict(values or {})
-        parameters = [
-            _parameter(info, given.pop(info.name, None))
-            for info in self.query.parameters
-        ]
-        if given:
-            raise ValueError(f"no parameter :{next(iter(given))}")
+        given = {**self.values, **(values or {})}
+        parameters = parameter_values(self.query.parameters, given)
         return Program(self.code.bytes).rows(
-            self._handles(), parameters, budget=budget
+            self._handles(),
+            [None if isinstance(v, str) else v for v in parameters],
+            budget=budget,
         )
 
     @property
@@ -126,19 +168,40 @@ class Select:
         return [self._engine.opened[t.name] for t in self.query.tables]
 
 
-def _parameter(info: p.ParameterInfo, value: Any) -> Any:
-    """Returns a parameter's value as the program takes it."""
-    if value is None:
-        raise ValueError(f"parameter :{info.name} has no value")
-    if info.type.kind == "f64":
-        return float(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f":{info.name} is a whole number, not {value!r}")
-    if not info.type.lo <= value <= info.type.hi:
-        raise ValueError(
-            f":{info.name} is {info.type.lo} to {info.type.hi}, not {value}"
-        )
-    return value
+@contextmanager
+def unsupported(source: Source, statement: s.Node) -> Iterator[None]:
+    """Refuses what a program cannot do."""
+    try:
+        yield
+    except Unsupported as fault:
+        span = fault.span if fault.span[1] else statement.span
+        raise source.refuse(span, str(fault)) from None
 
 
-__all__ = ["HOST", "Engine", "Refusal", "Select", "compile_select"]
+def _known(
+    source: Source,
+    infos: Iterable[p.ParameterInfo],
+    given: Mapping[str, Any],
+    written: bool,
+) -> dict[str, Any]:
+    """Returns the values of a statement's parameters that are given."""
+    known = {}
+    for info in infos:
+        if info.name not in given:
+            continue
+        value = given[info.name]
+        try:
+            if written:
+                value = read_parameter(info, value)
+            known[info.name] = parameter_value(info, value)
+        except (TypeError, ValueError) as fault:
+            place = next(
+                token.span
+                for token in tokens(source)
+                if (token.kind, token.value) == ("param", info.name)
+            )
+            raise source.refuse(place, str(fault)) from None
+    return known
+
+
+__all__ = ["HOST", "Change", "Engine", "Refusal", "Select", "compile_select"]

@@ -229,6 +229,10 @@ def text(value: e.Expr, names: Sequence[str]) -> str:
             return "NULL"
         case e.Constant(value=str() as known):
             return "'" + known.replace("'", "''") + "'"
+        case e.Constant(value=bytes() as known):
+            return f"x'{known.hex()}'"
+        case e.RowBytes():
+            return "whole row"
         case e.Constant(value=known):
             return str(known)
         case e.Parameter(name=name):

@@ -39,7 +39,7 @@ class Expr:
 
 @dataclass(frozen=True)
 class Constant(Expr):
-    """value: int, float, str, bool, or None."""
+    """value: int, float, str, bytes, bool, or None."""
 
     value: Any = None
 
@@ -94,6 +94,14 @@ class Result(Expr):
 
     index: int = 0
     function: str = ""
+
+
+@dataclass(frozen=True)
+class RowBytes(Expr):
+    """The bytes of the whole current row of the scan that `operand`, a Field
+    of it, is of: what a change rewrites. Only an output."""
+
+    operand: Expr = None  # type: ignore[assignment]
 
 
 # Numbers --------------------------------------------------------------------

@@ -92,12 +92,19 @@ class BoundQuery:
 
 @dataclass(frozen=True)
 class BoundInsert:
-    """Rows of values, one for each column of the table."""
+    """Rows of values, one for each column of the table; or a SELECT whose
+    outputs are those of the columns `places`.
+
+    places   in the order of the statement's values
+    """
 
     name: str
     table: TableInfo
+    places: tuple[int, ...]
     rows: tuple[tuple[Expr, ...], ...]
+    select: Select | None
     parameters: tuple[ParameterInfo, ...]
+    span: Span
 
 
 @dataclass(frozen=True)
@@ -109,11 +116,18 @@ class BoundUpdate:
     changes: tuple[tuple[int, Expr], ...]
     where: Expr | None
     parameters: tuple[ParameterInfo, ...]
+    span: Span
 
 
 @dataclass(frozen=True)
 class BoundDelete:
+    """where: sees the table's row."""
+
     name: str
     table: TableInfo
     where: Expr | None
     parameters: tuple[ParameterInfo, ...]
+    span: Span
+
+
+Change = BoundInsert | BoundUpdate | BoundDelete

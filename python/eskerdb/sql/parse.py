@@ -364,14 +364,21 @@ class _Parser(ExpressionParser):
         if self.accept_op("("):
             columns = self.list_of(self._column_name, "a column")
             self.expect_op(")")
+        rows, select = [], None
         if self.is_word("SELECT"):
-            raise self.refuse(
-                self.next.span, "INSERT .. SELECT is not supported: use VALUES"
-            )
-        self.expect_word("VALUES")
-        rows = self.list_of(self._row, "a row")
+            select = self.select()
+        elif self.accept_word("VALUES"):
+            rows = self.list_of(self._row, "a row")
+        else:
+            raise self.unexpected("VALUES or SELECT")
         return s.Insert(
-            self.since(start), table, span, tuple(columns), tuple(rows), name
+            self.since(start),
+            table,
+            span,
+            tuple(columns),
+            tuple(rows),
+            name,
+            select,
         )
 
     def _column_name(self) -> tuple[str, Span]:

@@ -277,7 +277,7 @@ class ExpressionParser(Tokens):
         start = token.span[0]
         if token.kind == "int":
             return self._whole(self.take().value, token.span)
-        if token.kind in ("float", "text"):
+        if token.kind in ("float", "text", "blob"):
             return s.Literal(token.span, self.take().value)
         if token.kind == "param":
             return s.Param(token.span, self.take().value)

@@ -44,13 +44,15 @@ class Fault(Exception):
 # Constants ------------------------------------------------------------------
 
 
-def constant(value: float | str | None) -> e.Constant:
+def constant(value: float | str | bytes | None) -> e.Constant:
     """Returns a constant with its narrowest type."""
     if value is None:
         return e.Constant(NULL, value=None)
     if isinstance(value, str):
         width = max(1, len(value.encode()))
         return e.Constant(text(width), value=value)
+    if isinstance(value, bytes):
+        return e.Constant(Type("blob", False, bytes=len(value)), value=value)
     if isinstance(value, float):
         if math.isnan(value):
             return e.Constant(FLOAT.maybe(), value=None)

@@ -20,7 +20,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Literal(Node):
-    """value: int, float, str, or None for NULL."""
+    """value: int, float, str, bytes, or None for NULL."""
 
     value: Any
 
@@ -225,13 +225,14 @@ class Query(Node):
 
 @dataclass(frozen=True)
 class Insert(Node):
-    """columns: (name, place); empty: all."""
+    """columns: (name, place); empty: all. select: its rows, or None."""
 
     table: str
     table_span: Span
     columns: tuple[tuple[str, Span], ...]
     rows: tuple[tuple[Node, ...], ...]
     name: str
+    select: Select | None = None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,9 @@ from typing import Any, Literal
 
 from eskerdb.sql.source import Source, Span
 
-Kind = Literal["name", "quoted", "text", "int", "float", "param", "op", "end"]
+Kind = Literal[
+    "name", "quoted", "text", "blob", "int", "float", "param", "op", "end"
+]
 
 # Words that are not names unless in double quotes.
 _WORDS = """ALL AND AS ASC BETWEEN BY CASE CAST CREATE CROSS DELETE DESC DISTINCT
@@ -22,7 +24,7 @@ KEYWORDS = frozenset(_WORDS.split())
 BEYOND_64_BITS = "the number is beyond 64 bits, signed"
 _DIGITS_MAX = 1000  # of a whole number: zeros may lead
 _NAME_COMMENT = re.compile(r"--[ \t]*name:[ \t]*([A-Za-z_]\w*)?[ \t]*$")
-_SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that was no UTF-8
+NO_UTF8 = re.compile("[\ud800-\udfff]")  # what such a byte is decoded to
 _PATTERN = re.compile(
     r"""(?P<space>\s+)
     |(?P<comment>--[^\n]*)
@@ -53,7 +55,7 @@ _STRAY = {
 
 @dataclass(frozen=True)
 class Token:
-    """kind, and what it says: a keyword in capitals, a number, a text.
+    """kind, and what it says: a keyword in capitals, a number, a text, bytes.
 
     name   of a statement's first token: `-- name: x` in the line before it
     """
@@ -67,7 +69,7 @@ class Token:
 
 def tokens(source: Source) -> list[Token]:
     """Returns the tokens of a text, and one "end". Raises Refusal."""
-    broken = _SURROGATE.search(source.text)
+    broken = NO_UTF8.search(source.text)
     if broken:
         raise source.refuse(broken.span(), "the text is not valid UTF-8")
     result: list[Token] = []
@@ -105,7 +107,12 @@ def _token(
             (span[0], span[1] + 1), "a number is followed by a letter"
         )
     if kind == "blob":
-        raise source.refuse(span, "texts of bytes, x'..', are not supported")
+        try:
+            return Token("blob", bytes.fromhex(text[2:-1]), span)
+        except ValueError:
+            raise source.refuse(
+                span, "x'..' has two hexadecimal digits a byte"
+            ) from None
     if kind == "name":
         word = text.upper()
         if word in KEYWORDS:
