@@ -487,33 +487,43 @@ static int page_complete(struct esk_ring *ring, uint8_t *page, uint16_t count) {
         return page_program(ring, page, 0, esk_envelope_page_bytes(envelope));
     }
     uint16_t end = (uint16_t)((used + unit - 1u) / unit * unit);
-    if (esk_region_overwrites(&ring->region)) {
-        /* An erase may have left the bytes of a lap ago. */
-        end = seals_start(ring);
-    }
     ESK_TRY(page_program(ring, page, ring->open_bytes, end));
     return page_program(ring, page, 0, ESK_ENVELOPE_OPENING);
 }
 
-/// Programs the rest of the page's elements and a seal.
+/// Programs the rest of the page's elements and a seal. Where pages are
+/// overwritten, an erase may have left older bytes: there the first seal
+/// programs the whole page, so that none of them stands for a closing part or a
+/// later seal.
 static ESK_APART int page_seal(struct esk_ring *ring, uint8_t *page,
                                uint16_t count) {
     const struct esk_envelope *envelope = &ring->region.envelope;
     uint16_t used = elements_end(ring, count);
-    uint16_t from =
-        ring->open_bytes == 0 ? ESK_ENVELOPE_OPENING : ring->open_bytes;
+    uint16_t from = ring->open_bytes;
+    uint16_t end = used;
+    if (from == 0) {
+        from = ESK_ENVELOPE_OPENING;
+        if (esk_region_overwrites(&ring->region)) {
+            memset(page, esk_envelope_erased(envelope), ESK_ENVELOPE_OPENING);
+            from = 0;
+            end = esk_envelope_page_bytes(envelope);
+        }
+    }
     if (ESK_SHAPED(ESK_SHAPE_ONLY_RUNS, false) ||
         esk_envelope_running(envelope) != NULL) {
         esk_envelope_running(envelope)->write(envelope, page, count);
-        ESK_TRY(page_program(ring, page, from, used));
+        ESK_TRY(page_program(ring, page, from, end));
         ring->open_bytes = used;
         return ESK_OK;
     }
     uint8_t number = (uint8_t)(ring->open_seals + 1);
     uint16_t seal = esk_envelope_seal(envelope, page, number, count);
 
-    ESK_TRY(page_program(ring, page, from, used));
-    ESK_TRY(page_program(ring, page, seal, (uint16_t)(seal + ESK_SEAL_BYTES)));
+    ESK_TRY(page_program(ring, page, from, end));
+    if (end == used) {
+        ESK_TRY(
+            page_program(ring, page, seal, (uint16_t)(seal + ESK_SEAL_BYTES)));
+    }
     ring->open_bytes = used;
     ring->open_seals = number;
     room_set(ring);
