@@ -50,7 +50,8 @@ static inline uint16_t esk_load_u16(const uint8_t *bytes) {
     return (uint16_t)(bytes[0] | (uint16_t)((uint16_t)bytes[1] << 8));
 }
 
-static inline uint32_t esk_load_u32(const uint8_t *bytes) {
+/// Not static: where it is not inlined a program has it once, in base/bytes.c.
+inline uint32_t esk_load_u32(const uint8_t *bytes) {
     return (uint32_t)bytes[0] | ((uint32_t)bytes[1] << 8) |
            ((uint32_t)bytes[2] << 16) | ((uint32_t)bytes[3] << 24);
 }

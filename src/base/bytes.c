@@ -41,6 +41,9 @@ void esk_bytes_move_up(uint8_t *bytes, uint16_t gap, uint16_t count) {
 
 #else
 
+extern inline uint32_t esk_load_u32(const uint8_t *bytes);
+extern inline void esk_store_u32(uint8_t *bytes, uint32_t value);
+
 #if SIZE_MAX <= UINT32_MAX
 void esk_bytes_copy(void *to, const void *from, uint16_t count) {
     memcpy(to, from, count);

@@ -39,7 +39,8 @@ static inline void esk_store_u16(uint8_t *bytes, uint16_t value) {
     bytes[1] = (uint8_t)(value >> 8);
 }
 
-static ESK_APART_OR_INLINE void esk_store_u32(uint8_t *bytes, uint32_t value) {
+/* Not static: as esk_load_u32. */
+inline void esk_store_u32(uint8_t *bytes, uint32_t value) {
     bytes[0] = (uint8_t)(value & 0xFFu);
     bytes[1] = (uint8_t)((value >> 8) & 0xFFu);
     bytes[2] = (uint8_t)((value >> 16) & 0xFFu);
