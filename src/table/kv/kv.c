@@ -141,14 +141,7 @@ int esk_kv_change_write(struct esk_kv *kv, const struct esk_kv_change *change,
 
 void esk_kv_change_take(struct esk_kv *kv, const struct esk_kv_change *change,
                         uint32_t address) {
-    uint32_t slot = 0;
-    bool is_there = esk_kv_slot_find(kv, change->hash, &slot);
-    if (change->type != ESK_KV_DELETED || esk_kv_has_index(kv)) {
-        esk_kv_slot_set(kv, slot, change->hash, address,
-                        change->type == ESK_KV_DELETED);
-    } else if (is_there) {
-        esk_kv_slot_free(kv, slot);
-    }
+    esk_kv_slot_take(kv, change->hash, address, change->type == ESK_KV_DELETED);
 }
 
 void esk_kv_change_count(struct esk_kv *kv,

@@ -112,12 +112,10 @@ struct esk_kv_part {
     /// Bytes of a table's index in RAM; 0: there is no such index.
     uint32_t (*bytes)(const struct esk_geometry *geometry,
                       const struct esk_kv_entry *entry);
-    /// Makes and mounts it; walk: out, where the replay begins, and the tail.
+    /// Makes and mounts it; walk: out, where the replay begins, the tail, and
+    /// what takes a record.
     int (*mount)(struct esk_kv *kv, const struct esk_kv_entry *entry,
                  struct esk_kv_walk *walk);
-    /// Whether a record with that hash, and its mark, may be newer than what
-    /// the index has.
-    bool (*replays)(const struct esk_kv *kv, uint32_t hash, uint32_t mark);
     /// As esk_kv_newest, of a hash that the pending table does not have.
     int (*find)(struct esk_kv *kv, uint32_t hash, uint32_t *address);
     /// The smallest hash from *hash on, and its record's address.
@@ -277,6 +275,10 @@ uint32_t esk_kv_slot_hash(const struct esk_kv *kv, uint32_t slot);
 void esk_kv_slot_set(struct esk_kv *kv, uint32_t slot, uint32_t hash,
                      uint32_t address, bool deletes);
 void esk_kv_slot_free(struct esk_kv *kv, uint32_t slot);
+/// Makes the record at `address` the newest of its hash: without an index a
+/// delete leaves the hash no slot.
+void esk_kv_slot_take(struct esk_kv *kv, uint32_t hash, uint32_t address,
+                      bool deletes);
 /// Frees the slots whose records begin at positions from .. to - 1. Returns how
 /// many.
 uint32_t esk_kv_slots_drop(struct esk_kv *kv, uint32_t from, uint32_t to);
@@ -387,6 +389,17 @@ static inline uint16_t esk_kv_start(uint32_t aux) {
 
 /* kv_read.c */
 
+/// A page of the log, in RAM or in the frame.
+struct esk_kv_view {
+    const uint8_t *bytes; ///< its payload
+    uint16_t count;
+    uint16_t start;  ///< of the stream
+    uint16_t stream; ///< offset there
+    uint16_t first;
+};
+
+/// The page at `position`. Returns ESK_OK; ESK_END; as esk_ring_read.
+int esk_kv_view(struct esk_kv *kv, uint32_t position, struct esk_kv_view *view);
 /// The position of an address.
 uint32_t esk_kv_position(const struct esk_kv *kv, uint32_t address);
 /// The place of `address`, of which the stream offset is read.
@@ -421,10 +434,6 @@ static inline int esk_kv_record_read(struct esk_kv *kv,
 /// is not valid; ESK_E_IO.
 int esk_kv_first(struct esk_kv *kv, uint32_t position,
                  struct esk_kv_place *place);
-/// Moves `place` to the next record at or behind it in its page, over all else.
-/// tail     out: the last tail mark on the way; NULL: skipped.
-/// Returns  ESK_OK; ESK_END: there is none; as esk_kv_bytes_at.
-int esk_kv_lead(struct esk_kv *kv, struct esk_kv_place *place, uint8_t *tail);
 /// Finds the newest record with a hash, which may be a delete.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_CORRUPT: the index is damaged;
 ///          ESK_E_IO.

@@ -96,6 +96,7 @@ struct search {
     struct esk_kv_entry *entry;
     const uint8_t *wanted; ///< the head of a new store
     uint8_t *page;         ///< scratch
+    struct esk_ring ring;  ///< of which the region is read
     bool has_other;        ///< a page that is neither blank nor torn
     bool has_head;         ///< a page that looks like one with a head
 };
@@ -132,21 +133,16 @@ static bool is_first_torn(const struct search *search, esk_page_id id,
 static int page_look(struct search *search, esk_page_id id) {
     struct esk_volume *volume = search->volume;
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
-    struct esk_region_stats stats;
-    struct esk_ring_config config;
-    struct esk_ring ring;
-    memset(&stats, 0, sizeof stats);
-    esk_kv_ring_config(search->entry, &config);
-    esk_ring_init(&ring, volume, &config, &stats);
+    struct esk_region *region = &search->ring.region;
     uint8_t *bytes = search->page;
-    int status = esk_region_peek(&ring.region, id, 0, bytes, PROBE_BYTES);
+    int status = esk_region_peek(region, id, 0, bytes, PROBE_BYTES);
     if (status == ESK_E_IO) {
         return status;
     }
     if (status == ESK_OK &&
         esk_bytes_are(bytes, PROBE_BYTES, geometry->erased_value)) {
-        status = esk_region_is_erased(&ring.region, id, PROBE_BYTES,
-                                      geometry->page_bytes);
+        status =
+            esk_region_is_erased(region, id, PROBE_BYTES, geometry->page_bytes);
         /* A cut may leave bits of the records, and none of the head. */
         bool is_other = status == ESK_NOT_FOUND && id >= geometry->block_pages;
         search->has_other = search->has_other || is_other;
@@ -159,10 +155,9 @@ static int page_look(struct search *search, esk_page_id id) {
     if (has_head) {
         int refused = head_read(volume, bytes + ESK_ENVELOPE_BYTES,
                                 search->wanted, search->entry);
-        ring.region.envelope.seed = search->entry->seed;
-        ring.region.envelope.checksum = volume->checksum;
-        status =
-            esk_region_read(&ring.region, id, ESK_SEQUENCE_ANY, bytes, true);
+        region->envelope.seed = search->entry->seed;
+        region->envelope.checksum = volume->checksum;
+        status = esk_region_read(region, id, ESK_SEQUENCE_ANY, bytes, true);
         if (status == ESK_OK || status == ESK_E_IO) {
             return status == ESK_OK ? refused : status;
         }
@@ -235,6 +230,11 @@ int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
                             .entry = &entry,
                             .wanted = head,
                             .page = esk_volume_scratch(volume)};
+    struct esk_region_stats stats;
+    struct esk_ring_config ring;
+    memset(&stats, 0, sizeof stats);
+    esk_kv_ring_config(&entry, &ring);
+    esk_ring_init(&search.ring, volume, &ring, &stats);
     int status = head_find(&search);
     if (status == ESK_NOT_FOUND) {
         if ((esk_volume_flags(volume) & ESK_MOUNT_READ_ONLY) != 0) {

@@ -13,30 +13,26 @@ enum {
     EARLY_BLOCKS = 8, ///< a table of fewer begins when a block is left
 };
 
-/// Takes a record's head at `place`, as a copy has it: in no batch.
-static int head_take(struct esk_kv *kv, struct esk_kv_place *place,
-                     uint8_t *head) {
-    ESK_TRY(esk_kv_take(kv, place, head, ESK_KV_RECORD_HEAD));
-    uint16_t word = esk_load_u16(head + ESK_KV_RECORD_WORD);
-    word &= (uint16_t)~ESK_KV_WORD_MORE;
-    esk_store_u16(head + ESK_KV_RECORD_WORD, word);
-    return ESK_OK;
+/// Makes of the first bytes of a record those of a copy: it is in no batch.
+static void head_copy(uint8_t *head) {
+    head[ESK_KV_RECORD_WORD + 1] &= (uint8_t)~(ESK_KV_WORD_MORE >> 8);
 }
 
 /// Copies the record of `bytes` bytes at `place` to the log's head.
 static int copy(struct esk_kv *kv, struct esk_kv_place *place, uint32_t bytes) {
     uint8_t head[ESK_KV_RECORD_HEAD];
-    ESK_TRY(head_take(kv, place, head));
-    ESK_TRY(esk_kv_write(kv, head, sizeof head));
-    bytes -= (uint32_t)sizeof head;
-    while (bytes > 0) {
-        const uint8_t *from = NULL;
-        uint16_t part = 0;
-        ESK_TRY(esk_kv_piece(kv, place, bytes, &from, &part));
+    const uint8_t *from = head;
+    uint16_t part = sizeof head;
+    ESK_TRY(esk_kv_take(kv, place, head, sizeof head));
+    head_copy(head);
+    for (;;) {
         ESK_TRY(esk_kv_write(kv, from, part));
         bytes -= part;
+        if (bytes == 0) {
+            return ESK_OK;
+        }
+        ESK_TRY(esk_kv_piece(kv, place, bytes, &from, &part));
     }
-    return ESK_OK;
 }
 
 /// Writes the record at `address` again. If it cannot be read, its key is lost.
@@ -53,17 +49,16 @@ static int record_move(struct esk_kv *kv, const struct esk_kv_record *record,
     if (status == ESK_OK) {
         status = copy(kv, &place, record->bytes);
     }
-    bool is_pending = esk_kv_slot_find(kv, record->hash, &slot);
     if (status == ESK_OK) {
-        esk_kv_slot_set(kv, slot, record->hash, kv->record_at,
-                        record->type == ESK_KV_DELETED);
+        esk_kv_slot_take(kv, record->hash, kv->record_at,
+                         record->type == ESK_KV_DELETED);
         return ESK_OK;
     }
     esk_kv_record_abort(kv, mark);
     if (status != ESK_E_CORRUPT && status != ESK_END) {
         return status;
     }
-    if (!is_pending) {
+    if (!esk_kv_slot_find(kv, record->hash, &slot)) {
         return ESK_OK; /* a step counts what its leaves name in vain */
     }
     esk_kv_slot_free(kv, slot);
@@ -160,17 +155,17 @@ static int page_collect(struct esk_kv *kv) {
 static int records_compare(struct esk_kv *kv, struct esk_kv_place a,
                            struct esk_kv_place b, uint32_t bytes) {
     uint8_t piece[2][16];
-    ESK_TRY(head_take(kv, &a, piece[0]));
-    ESK_TRY(head_take(kv, &b, piece[1]));
-    if (!esk_bytes_equal(piece[0], piece[1], ESK_KV_RECORD_HEAD)) {
-        return ESK_NOT_FOUND;
-    }
-    bytes -= ESK_KV_RECORD_HEAD;
+    bool is_head = true;
     while (bytes > 0) {
         uint16_t part = bytes < sizeof piece[0] ? (uint16_t)bytes
                                                 : (uint16_t)sizeof piece[0];
         ESK_TRY(esk_kv_take(kv, &a, piece[0], part));
         ESK_TRY(esk_kv_take(kv, &b, piece[1], part));
+        if (is_head) {
+            head_copy(piece[0]);
+            head_copy(piece[1]);
+            is_head = false;
+        }
         if (!esk_bytes_equal(piece[0], piece[1], part)) {
             return ESK_NOT_FOUND;
         }
@@ -230,13 +225,12 @@ static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
     if (status != ESK_OK) {
         return status == ESK_E_IO ? status : ESK_OK;
     }
-    bool has_room = esk_kv_slot_find(kv, record->hash, &slot) ||
-                    kv->pending + 2 <= kv->slot_count;
-    if (has_room) {
-        esk_kv_slot_set(kv, slot, record->hash, address,
-                        record->type == ESK_KV_DELETED);
+    if (esk_kv_has_index(kv) && kv->pending + 2 > kv->slot_count &&
+        !esk_kv_slot_find(kv, record->hash, &slot)) {
+        originals->left++;
+        return ESK_OK;
     }
-    originals->left += has_room ? 0 : 1;
+    esk_kv_slot_take(kv, record->hash, address, record->type == ESK_KV_DELETED);
     return ESK_OK;
 }
 

@@ -157,6 +157,15 @@ static int log_mount(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     return ESK_OK;
 }
 
+void esk_kv_record_note(struct esk_kv *kv, const struct esk_kv_walk *walk,
+                        const struct esk_kv_record *record) {
+    /* A block is left for a batch as for a record. */
+    uint32_t bytes =
+        record->bytes > walk->batch_bytes ? record->bytes : walk->batch_bytes;
+    kv->longest = bytes > kv->longest ? bytes : kv->longest;
+    kv->salt_max = record->salt > kv->salt_max ? record->salt : kv->salt_max;
+}
+
 /// Makes room for a key: gives up the key with the oldest record. It may be
 /// from a block that was being erased.
 static void oldest_evict(struct esk_kv *kv, struct esk_kv_walk *walk) {
@@ -169,80 +178,17 @@ static void oldest_evict(struct esk_kv *kv, struct esk_kv_walk *walk) {
     }
 }
 
-/// Adds the record to the table's counts, in place of the one before it.
-static int record_weigh(struct esk_kv *kv, const struct esk_kv_record *record,
-                        uint32_t longest) {
-    uint32_t address = 0;
-    uint32_t before = 0;
-    uint8_t type = ESK_KV_DELETED;
-    int status = esk_kv_newest(kv, record->hash, &address);
-    if (status == ESK_OK) {
-        status = esk_kv_record_head(kv, address, &before, &type);
-    }
-    if (status == ESK_E_IO) {
-        return status;
-    }
-    if (status == ESK_E_CORRUPT ||
-        (status == ESK_OK && type != ESK_KV_DELETED)) {
-        kv->live -= before < kv->live ? before : kv->live;
-        kv->keys -= kv->keys > 0 ? 1 : 0;
-    }
-    if (record->type != ESK_KV_DELETED) {
-        kv->keys++;
-        kv->live += record->bytes;
-    }
-    /* A block is left for a batch as for a record. */
-    longest = longest > record->bytes ? longest : record->bytes;
-    kv->longest = longest > kv->longest ? longest : kv->longest;
-    return ESK_OK;
-}
-
-/// Makes room for a hash in the pending table.
-static int slot_make(struct esk_kv *kv, struct esk_kv_walk *walk,
-                     uint32_t hash) {
-    uint32_t slot = 0;
-    if (kv->pending < kv->pending_max || esk_kv_slot_find(kv, hash, &slot)) {
-        return ESK_OK;
-    }
-    if (esk_kv_has_index(kv)) {
-        bool may_write =
-            (esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) == 0;
-        return may_write ? esk_kv_part(kv)->room(kv, ESK_KV_DUE_NEVER, 1)
-                         : ESK_E_LIMIT;
-    }
-    oldest_evict(kv, walk);
-    return ESK_OK;
-}
-
-/// Makes `record` the newest of its key.
+/// Makes `record` the newest of its key, in a table without an index.
 static int record_apply(struct esk_kv *kv, struct esk_kv_walk *walk,
                         const struct esk_kv_record *record, uint32_t address) {
-    uint32_t mark = esk_kv_mark(kv, address);
-    bool has_index = esk_kv_has_index(kv);
+    bool deletes = record->type == ESK_KV_DELETED;
     uint32_t slot = 0;
-    if (record->salt > kv->salt_max) {
-        kv->salt_max = record->salt;
+    if (!deletes && kv->pending >= kv->pending_max &&
+        !esk_kv_slot_find(kv, record->hash, &slot)) {
+        oldest_evict(kv, walk);
     }
-    if (has_index && !esk_kv_part(kv)->replays(kv, record->hash, mark)) {
-        return ESK_OK;
-    }
-    if (has_index) {
-        kv->index->limit = mark;
-        kv->index->tail = walk->tail;
-    }
-    if (record->type != ESK_KV_DELETED || has_index) {
-        ESK_TRY(slot_make(kv, walk, record->hash));
-    }
-    if (!has_index || !esk_kv_mark_before(mark, walk->counted)) {
-        ESK_TRY(record_weigh(kv, record, walk->batch_bytes));
-    }
-    bool is_there = esk_kv_slot_find(kv, record->hash, &slot);
-    if (record->type != ESK_KV_DELETED || has_index) {
-        esk_kv_slot_set(kv, slot, record->hash, address,
-                        record->type == ESK_KV_DELETED);
-    } else if (is_there) {
-        esk_kv_slot_free(kv, slot);
-    }
+    esk_kv_record_note(kv, walk, record);
+    esk_kv_slot_take(kv, record->hash, address, deletes);
     return ESK_OK;
 }
 
@@ -315,8 +261,9 @@ static int kv_replay(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     kv->stream = (uint16_t)(walk.stream + ESK_KV_GAP);
     kv->newest_unread = walk.newest_unread;
     ESK_TRY(next_block_look(kv));
-    bool is_stale = walk.tail > kv->log.tail &&
-                    esk_kv_slots_drop(kv, kv->log.tail, walk.tail) > 0;
+    if (walk.tail > kv->log.tail) {
+        (void)esk_kv_slots_drop(kv, kv->log.tail, walk.tail);
+    }
     ESK_TRY(tail_drop(kv, &walk));
     if (walk.evicted_end > walk.tail) {
         if (kv->pages_lost == 0) {
@@ -332,7 +279,7 @@ static int kv_replay(struct esk_kv *kv, const struct esk_kv_entry *entry) {
         return index_shorten(kv, &walk);
     }
     kv->keys = kv->pending;
-    return is_stale || walk.evicted > 0 ? esk_kv_live_count(kv) : ESK_OK;
+    return esk_kv_live_count(kv);
 }
 
 int esk_kv_take_up(struct esk_kv **kv, struct esk_volume *volume,

@@ -27,22 +27,13 @@ static int frame_read(struct esk_kv *kv, uint32_t position) {
     return ESK_OK;
 }
 
-/// A page of the log, in RAM or in the frame.
-struct view {
-    const uint8_t *bytes; ///< its payload
-    uint16_t count;
-    uint16_t start;  ///< of the stream
-    uint16_t stream; ///< offset there
-    uint16_t first;
-};
-
 /// The stream offset of byte `offset` of the page.
-static uint16_t view_stream(const struct view *view, uint16_t offset) {
+static uint16_t view_stream(const struct esk_kv_view *view, uint16_t offset) {
     return (uint16_t)(view->stream + offset - view->start);
 }
 
-/// The page at `position`. Returns ESK_OK; ESK_END; as esk_ring_read.
-static int view_get(struct esk_kv *kv, uint32_t position, struct view *view) {
+int esk_kv_view(struct esk_kv *kv, uint32_t position,
+                struct esk_kv_view *view) {
     if (kv->used > 0 && position == kv->page_at) {
         view->bytes = kv->page + ESK_ENVELOPE_BYTES;
         view->count = kv->used;
@@ -75,8 +66,8 @@ static uint32_t position_after(const struct esk_kv *kv, uint32_t position) {
 int esk_kv_bytes_at(struct esk_kv *kv, struct esk_kv_place *place,
                     const uint8_t **bytes, uint16_t *count) {
     for (;;) {
-        struct view view;
-        int status = view_get(kv, place->position, &view);
+        struct esk_kv_view view;
+        int status = esk_kv_view(kv, place->position, &view);
         if (status == ESK_E_IO || status == ESK_END) {
             return status;
         }
@@ -152,10 +143,10 @@ uint32_t esk_kv_position(const struct esk_kv *kv, uint32_t address) {
 int esk_kv_place(struct esk_kv *kv, uint32_t address,
                  struct esk_kv_place *place) {
     uint16_t page_bytes = esk_envelope_page_bytes(&kv->log.region.envelope);
-    struct view view;
+    struct esk_kv_view view;
     place->position = esk_kv_position(kv, address);
     place->offset = (uint16_t)(address % page_bytes - ESK_ENVELOPE_BYTES);
-    int status = view_get(kv, place->position, &view);
+    int status = esk_kv_view(kv, place->position, &view);
     if (status != ESK_OK) {
         return status == ESK_E_IO ? status : ESK_E_CORRUPT;
     }
@@ -163,28 +154,45 @@ int esk_kv_place(struct esk_kv *kv, uint32_t address,
     return ESK_OK;
 }
 
-/// Adds the `count` bytes at `place` to `hash`. copy: NULL, or where they are
-/// copied.
-static int hash_take(struct esk_kv *kv, struct esk_kv_place *place,
-                     uint8_t count, uint32_t *hash, uint8_t *copy) {
+/// Reads the record's key at `place`: its hash, which lacks the end.
+/// copy     NULL, or where the key is copied.
+/// wanted   NULL, or a key of as many bytes.
+/// Returns  also ESK_NOT_FOUND: the key is not `wanted`.
+static int key_take(struct esk_kv *kv, struct esk_kv_place *place,
+                    struct esk_kv_record *record, uint8_t *copy,
+                    const uint8_t *wanted) {
+    uint8_t count = record->key_bytes;
+    record->key = *place;
+    record->hash = esk_kv_hash_begin(record->salt);
     while (count > 0) {
         const uint8_t *bytes = NULL;
         uint16_t part = 0;
         ESK_TRY(esk_kv_piece(kv, place, count, &bytes, &part));
-        *hash = esk_kv_hash_add(*hash, bytes, part);
+        record->hash = esk_kv_hash_add(record->hash, bytes, part);
         if (copy != NULL) {
             memcpy(copy, bytes, part);
             copy += part;
+        }
+        if (wanted != NULL) {
+            if (!esk_bytes_equal(bytes, wanted, part)) {
+                return ESK_NOT_FOUND;
+            }
+            wanted += part;
         }
         count = (uint8_t)(count - part);
     }
     return ESK_OK;
 }
 
-int esk_kv_record_copy(struct esk_kv *kv, struct esk_kv_place *place,
-                       struct esk_kv_record *record, bool whole, uint8_t *key) {
-    uint8_t head[ESK_KV_RECORD_HEAD];
-    ESK_TRY(esk_kv_take(kv, place, head, sizeof head));
+/// Reads a record's head and key, and leaves `place` at the value.
+/// copy     as of esk_kv_record_copy.
+/// wanted   NULL, or a key of `wanted_bytes` bytes.
+/// Returns  also ESK_NOT_FOUND: it has another key.
+static int head_take(struct esk_kv *kv, struct esk_kv_place *place,
+                     struct esk_kv_record *record, uint8_t *copy,
+                     const uint8_t *wanted, uint8_t wanted_bytes) {
+    uint8_t head[ESK_KV_RECORD_HEAD + 1];
+    ESK_TRY(esk_kv_take(kv, place, head, ESK_KV_RECORD_HEAD));
     uint16_t word = esk_load_u16(head + ESK_KV_RECORD_WORD);
     record->key_bytes = head[ESK_KV_RECORD_KEY_BYTES];
     record->type = (uint8_t)(word >> ESK_KV_WORD_TYPE & 7u);
@@ -195,65 +203,42 @@ int esk_kv_record_copy(struct esk_kv *kv, struct esk_kv_place *place,
     if (record->key_bytes == 0 || record->key_bytes > ESK_KV_KEY_BYTES_MAX) {
         return ESK_E_CORRUPT;
     }
+    if (wanted != NULL && record->key_bytes != wanted_bytes) {
+        return ESK_NOT_FOUND;
+    }
     if ((word & ESK_KV_WORD_SALTED) != 0) {
         ESK_TRY(esk_kv_take(kv, place, &record->salt, 1));
         record->bytes++;
     }
-    record->key = *place;
-    uint32_t hash = esk_kv_hash_begin(record->salt);
-    ESK_TRY(hash_take(kv, place, record->key_bytes, &hash, key));
-    record->hash = esk_kv_hash_end(kv, hash);
+    ESK_TRY(key_take(kv, place, record, copy, wanted));
+    record->hash = esk_kv_hash_end(kv, record->hash);
     if (record->value_bytes == ESK_KV_WORD_LONG) {
-        uint8_t bytes[4];
-        ESK_TRY(esk_kv_take(kv, place, bytes, sizeof bytes));
-        record->value_bytes = esk_load_u32(bytes);
-        record->bytes += sizeof bytes;
+        ESK_TRY(esk_kv_take(kv, place, head, sizeof head));
+        record->value_bytes = esk_load_u32(head);
+        record->bytes += (uint32_t)sizeof head;
     }
     if (record->value_bytes > esk_kv_live_max(kv)) {
         return ESK_E_CORRUPT;
     }
     record->bytes += record->value_bytes;
     record->value = *place;
+    return ESK_OK;
+}
+
+int esk_kv_record_copy(struct esk_kv *kv, struct esk_kv_place *place,
+                       struct esk_kv_record *record, bool whole, uint8_t *key) {
+    ESK_TRY(head_take(kv, place, record, key, NULL, 0));
     return whole ? esk_kv_take(kv, place, NULL, record->value_bytes) : ESK_OK;
 }
 
 int esk_kv_first(struct esk_kv *kv, uint32_t position,
                  struct esk_kv_place *place) {
-    struct view view;
-    ESK_TRY(view_get(kv, position, &view));
+    struct esk_kv_view view;
+    ESK_TRY(esk_kv_view(kv, position, &view));
     place->position = position;
     place->offset = view.first;
     place->stream = view_stream(&view, view.first);
     return view.first < view.count ? ESK_OK : ESK_END;
-}
-
-int esk_kv_lead(struct esk_kv *kv, struct esk_kv_place *place, uint8_t *tail) {
-    uint32_t position = place->position;
-    for (;;) {
-        const uint8_t *bytes = NULL;
-        uint16_t count = 0;
-        struct view view;
-        ESK_TRY(view_get(kv, position, &view));
-        if (place->position != position || place->offset >= view.count) {
-            return ESK_END;
-        }
-        ESK_TRY(esk_kv_bytes_at(kv, place, &bytes, &count));
-        uint16_t skip = 1 + ESK_SEAL_BYTES;
-        if (bytes[0] == ESK_KV_TAIL) {
-            uint8_t mark[ESK_KV_TAIL_BYTES];
-            ESK_TRY(esk_kv_take(kv, place, mark, sizeof mark));
-            if (tail != NULL) {
-                memcpy(tail, mark, sizeof mark);
-            }
-            continue;
-        }
-        if (bytes[0] == ESK_KV_PAD) {
-            skip = 1;
-        } else if (bytes[0] != ESK_KV_SEAL) {
-            return ESK_OK;
-        }
-        place_move(place, skip < count ? skip : count);
-    }
 }
 
 int esk_kv_record_head(struct esk_kv *kv, uint32_t address, uint32_t *bytes,
@@ -307,26 +292,6 @@ int esk_kv_live_count(struct esk_kv *kv) {
     return ESK_OK;
 }
 
-/// Whether the key of `record` is `key`. Returns ESK_OK; ESK_NOT_FOUND.
-static int key_compare(struct esk_kv *kv, const struct esk_kv_record *record,
-                       const uint8_t *key, uint8_t key_bytes) {
-    struct esk_kv_place place = record->key;
-    if (record->key_bytes != key_bytes) {
-        return ESK_NOT_FOUND;
-    }
-    while (key_bytes > 0) {
-        const uint8_t *bytes = NULL;
-        uint16_t part = 0;
-        ESK_TRY(esk_kv_piece(kv, &place, key_bytes, &bytes, &part));
-        if (!esk_bytes_equal(bytes, key, part)) {
-            return ESK_NOT_FOUND;
-        }
-        key += part;
-        key_bytes = (uint8_t)(key_bytes - part);
-    }
-    return ESK_OK;
-}
-
 int esk_kv_newest(struct esk_kv *kv, uint32_t hash, uint32_t *address) {
     uint32_t slot = 0;
     if (esk_kv_slot_find(kv, hash, &slot)) {
@@ -346,23 +311,16 @@ int esk_kv_is_newest(struct esk_kv *kv, uint32_t hash, uint32_t address) {
 /// Reads the newest record with a hash, and compares its key.
 /// Returns  ESK_OK; ESK_END: there is none; ESK_NOT_FOUND: it has another key;
 ///          ESK_E_CORRUPT; ESK_E_IO.
-static int newest_compare(struct esk_kv *kv, const uint8_t *key,
+static int newest_compare(struct esk_kv *kv, uint32_t hash, const uint8_t *key,
                           uint8_t key_bytes, struct esk_kv_record *record) {
     uint32_t address = 0;
     struct esk_kv_place place;
-    int status = esk_kv_newest(kv, record->hash, &address);
+    int status = esk_kv_newest(kv, hash, &address);
     if (status != ESK_OK) {
         return status == ESK_NOT_FOUND ? ESK_END : status;
     }
-    uint32_t hash = record->hash;
-    uint8_t salt = record->salt;
     ESK_TRY(esk_kv_place(kv, address, &place));
-    status = esk_kv_record_read(kv, &place, record, false);
-    if (status == ESK_OK) {
-        status = key_compare(kv, record, key, key_bytes);
-    }
-    record->hash = hash;
-    record->salt = salt;
+    status = head_take(kv, &place, record, NULL, key, key_bytes);
     return status == ESK_END ? ESK_E_CORRUPT : status;
 }
 
@@ -371,12 +329,13 @@ int esk_kv_find(struct esk_kv *kv, const uint8_t *key, uint8_t key_bytes,
     uint8_t first_salt = 0;
     uint32_t first_hash = 0;
     int first = ESK_OK; /* ESK_NOT_FOUND: it is free; ESK_E_CORRUPT */
-    for (uint16_t salt = 0; salt <= UINT8_MAX; salt++) {
-        uint32_t hash = esk_kv_hash_begin((uint8_t)salt);
-        record->salt = (uint8_t)salt;
-        record->hash =
-            esk_kv_hash_end(kv, esk_kv_hash_add(hash, key, key_bytes));
-        int status = newest_compare(kv, key, key_bytes, record);
+    uint8_t salt = 0;
+    do {
+        uint32_t hash = esk_kv_hash_begin(salt);
+        hash = esk_kv_hash_end(kv, esk_kv_hash_add(hash, key, key_bytes));
+        int status = newest_compare(kv, hash, key, key_bytes, record);
+        record->hash = hash;
+        record->salt = salt;
         if (status == ESK_OK && record->type == ESK_KV_DELETED) {
             return ESK_NOT_FOUND;
         }
@@ -387,14 +346,15 @@ int esk_kv_find(struct esk_kv *kv, const uint8_t *key, uint8_t key_bytes,
         bool is_first = first == ESK_OK && status == ESK_END;
         if (is_first || (first != ESK_E_CORRUPT && status == ESK_E_CORRUPT)) {
             first = status == ESK_END ? ESK_NOT_FOUND : status;
-            first_salt = record->salt;
-            first_hash = record->hash;
+            first_salt = salt;
+            first_hash = hash;
         }
         if (first != ESK_OK && salt >= kv->salt_max) {
             record->salt = first_salt;
             record->hash = first_hash;
             return first;
         }
-    }
+        salt++;
+    } while (salt != 0);
     return ESK_E_LIMIT;
 }

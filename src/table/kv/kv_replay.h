@@ -49,6 +49,11 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk);
 int esk_kv_walk_page(struct esk_kv *kv, struct esk_kv_walk *walk,
                      uint32_t position);
 
+/// Takes from a record what bounds the others: its salt and its bytes, or those
+/// of a batch.
+void esk_kv_record_note(struct esk_kv *kv, const struct esk_kv_walk *walk,
+                        const struct esk_kv_record *record);
+
 /// Finds where the stream begins in the first page from `position` on that can
 /// be read. stream: as it was if there is none. Returns ESK_OK; ESK_E_IO.
 int esk_kv_stream_find(struct esk_kv *kv, uint32_t position, uint16_t *stream);

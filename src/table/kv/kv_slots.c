@@ -159,6 +159,17 @@ void esk_kv_slot_free(struct esk_kv *kv, uint32_t slot) {
     kv->pending--;
 }
 
+void esk_kv_slot_take(struct esk_kv *kv, uint32_t hash, uint32_t address,
+                      bool deletes) {
+    uint32_t slot = 0;
+    bool is_there = esk_kv_slot_find(kv, hash, &slot);
+    if (!deletes || esk_kv_has_index(kv)) {
+        esk_kv_slot_set(kv, slot, hash, address, deletes);
+    } else if (is_there) {
+        esk_kv_slot_free(kv, slot);
+    }
+}
+
 bool esk_kv_slot_next(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
     uint32_t home = slot_home(kv, hash);
     uint32_t at = home + slots_before(kv, home, hash);

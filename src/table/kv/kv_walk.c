@@ -22,11 +22,11 @@
 static void mark_take(struct esk_kv *kv, struct esk_kv_walk *walk,
                       uint32_t position, const uint8_t *mark,
                       const struct esk_kv_place *next) {
-    if (mark[0] != ESK_KV_TAIL ||
-        esk_load_u32(mark + ESK_KV_TAIL_POSITION) > position) {
+    uint32_t tail = esk_load_u32(mark + ESK_KV_TAIL_POSITION);
+    if (tail > position) {
         return;
     }
-    walk->tail = esk_load_u32(mark + ESK_KV_TAIL_POSITION);
+    walk->tail = tail;
     walk->tail_stream = esk_load_u16(mark + ESK_KV_TAIL_STREAM);
     if (!esk_kv_has_index(kv)) {
         return; /* an open counts all records */
@@ -39,6 +39,35 @@ static void mark_take(struct esk_kv *kv, struct esk_kv_walk *walk,
         kv->live = esk_load_u32(mark + ESK_KV_TAIL_LIVE);
         kv->longest = esk_load_u32(mark + ESK_KV_TAIL_LONGEST);
     }
+}
+
+/// Moves `place` to the next record at or behind it in the page at `position`,
+/// over all else. Returns ESK_OK; ESK_END: there is none; as esk_kv_take.
+static int record_find(struct esk_kv *kv, struct esk_kv_walk *walk,
+                       uint32_t position, struct esk_kv_place *place) {
+    struct esk_kv_view view;
+    ESK_TRY(esk_kv_view(kv, position, &view));
+    while (place->position == position && place->offset < view.count) {
+        uint16_t skip = 1;
+        uint8_t mark[ESK_KV_TAIL_BYTES];
+        switch (view.bytes[place->offset]) {
+        case ESK_KV_TAIL:
+            ESK_TRY(esk_kv_take(kv, place, mark, sizeof mark));
+            mark_take(kv, walk, position, mark, place);
+            continue;
+        case ESK_KV_SEAL:
+            skip = 1 + ESK_SEAL_BYTES;
+            break;
+        case ESK_KV_PAD:
+            break;
+        default:
+            return ESK_OK;
+        }
+        /* A seal that goes on behind the page is none. */
+        place->offset = (uint16_t)(place->offset + skip);
+        place->stream = (uint16_t)(place->stream + skip);
+    }
+    return ESK_END;
 }
 
 /// Moves `place` over a value of `bytes` bytes that ends in the page at
@@ -144,9 +173,7 @@ int esk_kv_walk_page(struct esk_kv *kv, struct esk_kv_walk *walk,
     int status = esk_kv_first(kv, position, &place);
     while (status == ESK_OK && place.position == position) {
         struct esk_kv_record record;
-        uint8_t mark[ESK_KV_TAIL_BYTES] = {0};
-        status = esk_kv_lead(kv, &place, mark);
-        mark_take(kv, walk, position, mark, &place);
+        status = record_find(kv, walk, position, &place);
         if (status != ESK_OK) {
             break;
         }

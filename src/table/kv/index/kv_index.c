@@ -225,11 +225,63 @@ static int index_next(struct esk_kv *kv, uint32_t *hash, uint32_t *address) {
     return ESK_END;
 }
 
-static bool index_replays(const struct esk_kv *kv, uint32_t hash,
-                          uint32_t mark) {
-    const struct esk_kv_index_open *index = esk_kv_index(kv);
-    uint32_t leaf = esk_kv_leaf_of(index, hash);
-    return !esk_kv_mark_before(mark, index->from[esk_kv_segment(index, leaf)]);
+/// Adds the record to the table's counts, in place of the one before it.
+static int record_weigh(struct esk_kv *kv, const struct esk_kv_record *record) {
+    uint32_t address = 0;
+    uint32_t before = 0;
+    uint8_t type = ESK_KV_DELETED;
+    int status = esk_kv_newest(kv, record->hash, &address);
+    if (status == ESK_OK) {
+        status = esk_kv_record_head(kv, address, &before, &type);
+    }
+    if (status == ESK_E_IO) {
+        return status;
+    }
+    if (status == ESK_E_CORRUPT ||
+        (status == ESK_OK && type != ESK_KV_DELETED)) {
+        kv->live -= before < kv->live ? before : kv->live;
+        kv->keys -= kv->keys > 0 ? 1 : 0;
+    }
+    if (record->type != ESK_KV_DELETED) {
+        kv->keys++;
+        kv->live += record->bytes;
+    }
+    return ESK_OK;
+}
+
+/// Makes room for a hash in the pending table.
+static int slot_make(struct esk_kv *kv, uint32_t hash) {
+    uint32_t slot = 0;
+    if (kv->pending < kv->pending_max || esk_kv_slot_find(kv, hash, &slot)) {
+        return ESK_OK;
+    }
+    bool may_write =
+        (esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) == 0;
+    return may_write ? esk_kv_index_room(kv, ESK_KV_DUE_NEVER, 1) : ESK_E_LIMIT;
+}
+
+/// Makes `record` the newest of its key, if it may be newer than what the index
+/// has.
+static int record_replay(struct esk_kv *kv, struct esk_kv_walk *walk,
+                         const struct esk_kv_record *record, uint32_t address) {
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    uint32_t leaf = esk_kv_leaf_of(index, record->hash);
+    uint32_t mark = esk_kv_mark(kv, address);
+    if (record->salt > kv->salt_max) {
+        kv->salt_max = record->salt;
+    }
+    if (esk_kv_mark_before(mark, index->from[esk_kv_segment(index, leaf)])) {
+        return ESK_OK;
+    }
+    index->head.limit = mark;
+    index->head.tail = walk->tail;
+    ESK_TRY(slot_make(kv, record->hash));
+    if (!esk_kv_mark_before(mark, walk->counted)) {
+        ESK_TRY(record_weigh(kv, record));
+        esk_kv_record_note(kv, walk, record);
+    }
+    esk_kv_slot_take(kv, record->hash, address, record->type == ESK_KV_DELETED);
+    return ESK_OK;
 }
 
 /// Takes what a root says. Returns whether it can be one of this table.
@@ -331,6 +383,7 @@ static int index_mount(struct esk_kv *kv, const struct esk_kv_entry *entry,
     config.kind = ESK_PAGE_INDEX;
     ESK_TRY(
         esk_ring_mount(&index->ring, volume, &config, &kv->stats, index->node));
+    walk->record = record_replay;
     walk->counts = true;
     walk->counted = esk_kv_mark_at(kv, kv->log.tail, 0);
     for (uint8_t i = 0; i < ESK_KV_SEGMENTS; i++) {
@@ -367,7 +420,6 @@ static int index_check(struct esk_kv *kv, uint32_t *lost) {
 const struct esk_kv_part esk_kv_part_index = {
     .bytes = index_bytes,
     .mount = index_mount,
-    .replays = index_replays,
     .slot_mark = slot_mark,
     .slot_copy = slot_copy,
     .page = esk_kv_index_page,
