@@ -187,9 +187,11 @@ struct originals {
 /// Returns ESK_OK: it does not; ESK_FULL; ESK_E_IO.
 static int copy_judge(struct esk_kv *kv, const struct esk_kv_record *record,
                       uint32_t address) {
-    bool is_delete = record->type == ESK_KV_DELETED && !esk_kv_has_index(kv);
-    int status =
-        is_delete ? ESK_OK : esk_kv_is_newest(kv, record->hash, address);
+    if (!esk_kv_has_index(kv)) {
+        /* copies_erase looks whether one is the newest. */
+        return record->type == ESK_KV_DELETED ? ESK_FULL : ESK_OK;
+    }
+    int status = esk_kv_is_newest(kv, record->hash, address);
     return status == ESK_OK ? ESK_FULL : (status == ESK_E_IO ? status : ESK_OK);
 }
 

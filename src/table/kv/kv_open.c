@@ -53,7 +53,8 @@ static int config_check(const struct esk_geometry *geometry,
                         const struct esk_kv_entry *entry,
                         const struct esk_kv_config *config) {
     bool has_index = esk_kv_options_index(&entry->options);
-    if (entry->blocks > esk_kv_blocks_max(geometry) ||
+    uint32_t blocks = ESK_SHAPED_KV(ESK_SHAPE_BLOCKS, entry->blocks);
+    if (blocks > esk_kv_blocks_max(geometry) ||
         (has_index && config->part == NULL)) {
         return ESK_E_UNSUPPORTED;
     }
@@ -71,17 +72,19 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
                    struct esk_arena *memory, const struct esk_kv_entry *entry,
                    const struct esk_kv_config *config) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
-    uint32_t pages = entry->blocks * geometry->block_pages;
+    uint32_t blocks = ESK_SHAPED_KV(ESK_SHAPE_BLOCKS, entry->blocks);
+    bool is_bare = ESK_SHAPED_KV(ESK_SHAPE_IS_BARE, entry->head != NULL);
     ESK_TRY(config_check(geometry, entry, config));
     uint8_t hash = esk_kv_options_hash_bytes(&entry->options);
-    uint8_t address = esk_kv_number_bytes(pages * geometry->page_bytes);
+    uint8_t address = esk_kv_number_bytes(blocks * geometry->block_pages *
+                                          geometry->page_bytes);
     const struct esk_kv_part *part =
         esk_kv_options_index(&entry->options) ? config->part : NULL;
     uint32_t slots = config->keys + config->keys / 8 + 1;
     struct esk_kv *made = esk_arena_take(memory, sizeof *made);
     uint8_t *page = esk_arena_take(memory, geometry->page_bytes);
     uint8_t *frame = esk_arena_take(memory, geometry->page_bytes);
-    uint32_t behind = entry->head != NULL ? ESK_KV_HEAD_BYTES : 0;
+    uint32_t behind = is_bare ? ESK_KV_HEAD_BYTES : 0;
     behind = part != NULL ? slots / 8 + 1 : behind;
     uint8_t *table =
         esk_arena_take(memory, slots * (uint32_t)(hash + address) + behind);
@@ -117,7 +120,7 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
     made->first = ESK_KV_NO_RECORD;
     made->hash_bytes = hash;
     made->address_bytes = address;
-    if (entry->head != NULL) {
+    if (is_bare) {
         made->is_bare = true;
         memcpy(esk_kv_head(made), entry->head, ESK_KV_HEAD_BYTES);
     }

@@ -100,20 +100,18 @@ int esk_kv_stream_find(struct esk_kv *kv, uint32_t position, uint16_t *stream) {
     return ESK_OK;
 }
 
-/// Whether a copy of the page at `position` follows. end: position that a
+/// Looks whether a copy of the page at `position` follows. end: position that a
 /// record got to from there.
-static int copy_look(struct esk_kv *kv, uint32_t position, uint32_t end,
-                     bool *is_copied) {
+/// Returns ESK_OK: there is none; ESK_E_CORRUPT: there is one; ESK_E_IO.
+static int copy_look(struct esk_kv *kv, uint32_t position, uint32_t end) {
     uint16_t stream = 0;
-    *is_copied = false;
     if (end <= position + 1) {
         return ESK_OK;
     }
     ESK_TRY(esk_kv_stream_find(kv, position, &stream));
     uint16_t next = (uint16_t)(stream + 1u);
     ESK_TRY(esk_kv_stream_find(kv, position + 1, &next));
-    *is_copied = next == stream;
-    return ESK_OK;
+    return next == stream ? ESK_E_CORRUPT : ESK_OK;
 }
 
 /// Reads a batch from behind a record of it on, up to its last record.
@@ -124,7 +122,6 @@ static int batch_read(struct esk_kv *kv, struct esk_kv_walk *walk,
                       uint32_t bytes) {
     struct esk_kv_record record;
     struct esk_kv_place next = place;
-    bool is_copied = false;
     int status = ESK_OK;
     do {
         place = next;
@@ -133,13 +130,18 @@ static int batch_read(struct esk_kv *kv, struct esk_kv_walk *walk,
     } while (status == ESK_OK && record.more);
     ESK_TRY(status == ESK_E_IO ? status : ESK_OK);
     place = status == ESK_OK ? next : place;
-    ESK_TRY(copy_look(kv, position, place.position, &is_copied));
-    walk->batch_is_whole = status == ESK_OK && !is_copied;
+    int copied = copy_look(kv, position, place.position);
+    ESK_TRY(copied == ESK_E_IO ? copied : ESK_OK);
+    if (copied != ESK_OK) {
+        place.position = position + 1;
+        place.offset = 0;
+    }
+    walk->batch_end = place.position;
+    walk->batch_end_offset = place.offset;
+    walk->batch_is_whole = status == ESK_OK && copied == ESK_OK;
     if (walk->batch_is_whole && bytes > walk->batch_bytes) {
         walk->batch_bytes = bytes;
     }
-    walk->batch_end = is_copied ? position + 1 : place.position;
-    walk->batch_end_offset = is_copied ? 0 : place.offset;
     return ESK_OK;
 }
 
@@ -151,12 +153,8 @@ static int record_take(struct esk_kv *kv, struct esk_kv_walk *walk,
                        struct esk_kv_record *record) {
     uint32_t position = place->position;
     uint16_t offset = place->offset;
-    bool is_copied = false;
     ESK_TRY(esk_kv_record_read(kv, place, record, true));
-    ESK_TRY(copy_look(kv, position, place->position, &is_copied));
-    if (is_copied) {
-        return ESK_E_CORRUPT;
-    }
+    ESK_TRY(copy_look(kv, position, place->position));
     if (!record->more) {
         return ESK_OK;
     }
@@ -212,7 +210,6 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
     const struct esk_ring *ring = &kv->log;
     uint32_t position = walk->from > ring->tail ? walk->from : ring->tail;
     uint32_t odd = 0; /* pages that are not valid, since the last that was */
-    uint32_t partial = kv->stats.partial;
     uint16_t start = 0;
     bool has_before = position == 0;
     walk->first = ring->head;
@@ -224,7 +221,7 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
         if (position + 1 == ring->head) {
             kv->frame_at = ESK_KV_NOWHERE; /* is it whole? */
         }
-        partial = kv->stats.partial;
+        uint32_t partial = kv->stats.partial;
         int status = esk_kv_first(kv, position, &place);
         if (status == ESK_E_IO) {
             return status;
@@ -242,19 +239,21 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
         if (walk->pages == 0) {
             walk->first = position;
         }
-        walk->seen = has_before && stream == start ? walk->stream : stream;
+        if (esk_kv_has_index(kv)) {
+            walk->seen = has_before && stream == start ? walk->stream : stream;
+        }
         odd = 0;
         has_before = true;
         start = stream;
         walk->stream =
             (uint16_t)(stream + esk_page_count(kv->frame) - esk_kv_start(aux));
         walk->pages++;
-        bool is_whole = partial == kv->stats.partial;
+        partial = kv->stats.partial - partial;
         status = esk_kv_walk_page(kv, walk, position);
         if (status != ESK_OK) {
             return status;
         }
-        walk->newest_unread = is_whole ? 0 : 1;
+        walk->newest_unread = partial;
         position++;
     }
     walk->newest_unread += odd;
