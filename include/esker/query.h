@@ -80,10 +80,11 @@ struct esk_source_bounds {
 
 struct esk_source;
 
-/// What a source of this kind can do beside a scan.
+/// What a source of this kind can do beside a scan: the flags that a FOR of it
+/// may have.
 enum esk_source_can {
-    ESK_SOURCE_ORDERED = 1, ///< key bounds, backward, and rows in key order
-    ESK_SOURCE_RANGES = 2,
+    ESK_SOURCE_ORDERED = 7, ///< key bounds, backward, and rows in key order
+    ESK_SOURCE_RANGES = 240,
 };
 
 /// One kind of table as a source: a constant descriptor. A program that names

@@ -5,10 +5,15 @@
 #include "base/slot.h"
 
 #include "base/bytes.h"
+#include "base/order.h"
 
 #define IS_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
 #if defined(__AVR__)
+
+void esk_slot_copy(esk_slot *to, const esk_slot *from) {
+    *to = *from;
+}
 
 bool esk_slot_is_negative(const esk_slot *slot) {
     return (((const uint8_t *)slot)[ESK_SLOT_BYTES - 1] & 0x80u) != 0;
@@ -68,9 +73,10 @@ void esk_slot_add_wide(esk_slot *sum, const esk_slot *a) {
     }
 }
 
-bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t width,
-                   bool is_signed) {
+bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t type) {
     uint8_t *to = (uint8_t *)r;
+    uint8_t width = esk_order_width(type);
+    bool is_signed = type <= ESK_TYPE_I64;
     uint8_t sign = 0;
     bool fits = true;
     for (uint8_t i = 0; i < 8; i++) {
@@ -85,81 +91,64 @@ bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t width,
     return fits && (is_signed || !esk_slot_is_negative(r));
 }
 
-#else
+#elif ESK_SLOT_APART
+
+void esk_slot_copy(esk_slot *to, const esk_slot *from) {
+    esk_whole_copy(to, from);
+}
 
 bool esk_slot_is_negative(const esk_slot *slot) {
-    return *slot < 0;
+    return esk_whole_is_negative(slot);
 }
 
 int8_t esk_slot_compare(const esk_slot *a, const esk_slot *b) {
-    return (int8_t)((*a > *b) - (*a < *b));
+    return esk_whole_compare(a, b);
 }
 
 bool esk_slot_add(esk_slot *r, const esk_slot *a, const esk_slot *b,
                   bool subtract) {
-    esk_slot_bits left = (esk_slot_bits)*a;
-    esk_slot_bits right = (esk_slot_bits)*b;
-    esk_slot_bits sum = subtract ? left - right : left + right;
-    esk_slot_bits turned = subtract ? ~right : right;
-    *r = (esk_slot)sum;
-    /* Both have one sign, and the result the other. */
-    return ((left ^ sum) & (turned ^ sum) & ESK_SLOT_SIGN) == 0;
+    return esk_whole_add(r, a, b, subtract);
 }
 
 void esk_slot_add_wide(esk_slot *sum, const esk_slot *a) {
-    esk_slot_bits added = (esk_slot_bits)*a;
-    esk_slot_bits low = (esk_slot_bits)sum[0] + added;
-    esk_slot_bits high = (esk_slot_bits)sum[1];
-    high -= *a < 0 ? 1u : 0u;
-    high += low < added ? 1u : 0u;
-    sum[0] = (esk_slot)low;
-    sum[1] = (esk_slot)high;
+    esk_whole_add_wide(sum, a);
 }
 
-bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t width,
-                   bool is_signed) {
-    uint64_t value = 0;
-    uint32_t word = 0;
-    uint16_t half = 0;
-    switch (width) {
-    case 8:
-        value = esk_load_u64(bytes);
-        *r = (esk_slot)value;
-        return is_signed ? *r == (int64_t)value
-                         : value <= (uint64_t)ESK_SLOT_MAX;
-    case 4:
-        word = esk_load_u32(bytes);
-        *r = is_signed ? (esk_slot)(int32_t)word : (esk_slot)word;
-        return is_signed || *r >= 0;
-    case 2:
-        half = esk_load_u16(bytes);
-        *r = is_signed ? (esk_slot)(int16_t)half : (esk_slot)half;
-        return true;
-    default:
-        *r = is_signed ? (esk_slot)(int8_t)bytes[0] : (esk_slot)bytes[0];
-        return true;
-    }
+bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t type) {
+    return esk_whole_load(r, bytes, type);
 }
 
 #endif
 
 #if SIZE_MAX > UINT32_MAX || ESK_QUERY_BITS == 32
 
-bool esk_slot_multiply(esk_slot_bits *r, const esk_slot_bits *y) {
-    esk_slot_bits x = *r;
-    *r = x * *y;
-    return x == 0 || *r / x == *y;
+int esk_slot_scale(esk_slot *r, const esk_slot *a, const esk_slot *b,
+                   uint8_t scaling) {
+    esk_slot x = *a;
+    esk_slot y = *b;
+    if (scaling == ESK_SLOT_PRODUCT) {
+        return __builtin_mul_overflow(x, y, r) ? ESK_E_LIMIT : ESK_OK;
+    }
+    if (y == 0) {
+        return ESK_NOT_FOUND;
+    }
+    if (y == -1 && x == ESK_SLOT_MIN) { /* the quotient is no slot */
+        *r = 0;
+        return scaling == ESK_SLOT_REMAINDER ? ESK_OK : ESK_E_LIMIT;
+    }
+    *r = scaling == ESK_SLOT_REMAINDER ? x % y : x / y;
+    return ESK_OK;
 }
 
-void esk_slot_divide(esk_slot_bits *pair, const esk_slot_bits *y) {
-    esk_slot_bits x = pair[0];
-    pair[0] = x / *y;
-    pair[1] = x % *y;
-}
+#else
 
-#elif defined(__AVR__)
+/* Of magnitudes, on a chip where the compiler's 64-bit division is larger. */
 
-bool esk_slot_multiply(esk_slot_bits *r, const esk_slot_bits *y) {
+static const esk_slot zero = 0;
+
+#if defined(__AVR__)
+
+static bool magnitude_multiply(esk_slot_bits *r, const esk_slot_bits *y) {
     uint8_t product[2 * ESK_SLOT_BYTES];
     const uint8_t *x = (const uint8_t *)r;
     memset(product, 0, sizeof product);
@@ -178,7 +167,7 @@ bool esk_slot_multiply(esk_slot_bits *r, const esk_slot_bits *y) {
     return esk_bytes_are(product + ESK_SLOT_BYTES, ESK_SLOT_BYTES, 0);
 }
 
-void esk_slot_divide(esk_slot_bits *pair, const esk_slot_bits *y) {
+static void magnitude_divide(esk_slot_bits *pair, const esk_slot_bits *y) {
     uint8_t *low = (uint8_t *)pair;
     uint8_t *high = low + ESK_SLOT_BYTES;
     uint8_t bits = ESK_QUERY_BITS;
@@ -207,7 +196,7 @@ void esk_slot_divide(esk_slot_bits *pair, const esk_slot_bits *y) {
 
 /* Of words: the compilers' division of 64 bits is larger. */
 
-bool esk_slot_multiply(esk_slot_bits *r, const esk_slot_bits *y) {
+static bool magnitude_multiply(esk_slot_bits *r, const esk_slot_bits *y) {
     uint32_t x_high = (uint32_t)(*r >> 32);
     uint32_t y_high = (uint32_t)(*y >> 32);
     uint64_t product = (uint64_t)(uint32_t)*r * (uint32_t)*y;
@@ -219,7 +208,7 @@ bool esk_slot_multiply(esk_slot_bits *r, const esk_slot_bits *y) {
     return (x_high == 0 || y_high == 0) && cross >> 32 == 0;
 }
 
-void esk_slot_divide(esk_slot_bits *pair, const esk_slot_bits *y) {
+static void magnitude_divide(esk_slot_bits *pair, const esk_slot_bits *y) {
     uint64_t x = pair[0];
     uint64_t by = *y;
     uint64_t rest = 0;
@@ -239,6 +228,55 @@ void esk_slot_divide(esk_slot_bits *pair, const esk_slot_bits *y) {
     }
     pair[0] = x;
     pair[1] = rest;
+}
+
+#endif
+
+static void slot_negate(esk_slot *r) {
+    (void)esk_slot_add(r, &zero, r, true);
+}
+
+/// bits = the magnitude of `slot`; that of the least slot is its own bits.
+static ESK_OUT_OF_LINE bool magnitude(esk_slot_bits *bits,
+                                      const esk_slot *slot) {
+    bool negative = esk_slot_is_negative(slot);
+    esk_slot_copy((esk_slot *)bits, slot);
+    if (negative) {
+        slot_negate((esk_slot *)bits);
+    }
+    return negative;
+}
+
+int esk_slot_scale(esk_slot *r, const esk_slot *a, const esk_slot *b,
+                   uint8_t scaling) {
+    esk_slot_bits pair[2];
+    esk_slot_bits y;
+    bool negative = magnitude(pair, a);
+    bool other = magnitude(&y, b);
+    const esk_slot *result = (const esk_slot *)pair;
+    if (scaling != ESK_SLOT_REMAINDER) {
+        negative = negative != other;
+    }
+    if (scaling == ESK_SLOT_PRODUCT) {
+        if (!magnitude_multiply(pair, &y)) {
+            return ESK_E_LIMIT;
+        }
+    } else {
+        if (esk_slot_compare(b, &zero) == 0) {
+            return ESK_NOT_FOUND;
+        }
+        magnitude_divide(pair, &y);
+        result += scaling == ESK_SLOT_REMAINDER;
+    }
+    esk_slot_copy(r, result);
+    if (negative) {
+        slot_negate(r);
+    }
+    /* Zero has no sign; the least slot is its own negative. */
+    return esk_slot_compare(r, &zero) == 0 ||
+                   esk_slot_is_negative(r) == negative
+               ? ESK_OK
+               : ESK_E_LIMIT;
 }
 
 #endif

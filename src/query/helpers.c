@@ -21,25 +21,26 @@ static void helpers_carve(struct esk_program *program,
                           struct esk_arena *arena) {
     const uint8_t *code = program->code;
     uint8_t count = code[ESK_PROGRAM_HELPERS];
-    program->helpers = esk_arena_take(
+    struct esk_program_helper *helper = esk_arena_take(
         arena, count * (uint32_t)sizeof(struct esk_program_helper));
-    for (uint8_t i = 0; i < count; i++) {
+    program->helpers = helper;
+    for (uint8_t i = 0; i < count; i++, helper++) {
         const uint8_t *entry = esk_program_helper(code, i);
-        uint8_t slots = entry[ESK_PROGRAM_HELPER_SLOTS];
-        uint16_t capacity = esk_load_u16(entry + ESK_PROGRAM_HELPER_CAPACITY);
-        uint8_t *memory =
-            esk_arena_take(arena, ESK_RECORD_BYTES(slots) * capacity);
-        if (arena->start == NULL) {
-            continue;
+        struct esk_program_helper made = {
+            .kind = entry[ESK_PROGRAM_HELPER_KIND],
+            .first = entry[ESK_PROGRAM_HELPER_FIRST],
+        };
+        struct esk_records *records = &made.records;
+        records->by.slots = entry[ESK_PROGRAM_HELPER_SLOTS];
+        records->by.keys = entry[ESK_PROGRAM_HELPER_KEYS];
+        records->by.down = esk_load_u16(entry + ESK_PROGRAM_HELPER_DOWN);
+        records->capacity = esk_load_u16(entry + ESK_PROGRAM_HELPER_CAPACITY);
+        records->memory = esk_arena_take(
+            arena, ESK_RECORD_BYTES(records->by.slots) * records->capacity);
+        if (esk_arena_fits(arena)) {
+            *helper = made;
+            esk_records_clear(&helper->records);
         }
-        struct esk_program_helper *helper = &program->helpers[i];
-        helper->kind = entry[ESK_PROGRAM_HELPER_KIND];
-        helper->first = entry[ESK_PROGRAM_HELPER_FIRST];
-        helper->records.memory = memory;
-        helper->records.capacity = capacity;
-        helper->records.by.slots = slots;
-        helper->records.by.keys = entry[ESK_PROGRAM_HELPER_KEYS];
-        helper->records.by.down = esk_load_u16(entry + ESK_PROGRAM_HELPER_DOWN);
     }
 }
 
@@ -158,7 +159,7 @@ static bool helpers_check(struct esk_check *check, const uint8_t *op) {
         return false;
     }
     if (op[0] == ESK_OP_FORH) {
-        return esk_check_loop(check, &check->helped, op[1]);
+        return esk_check_loop(check, &check->helped, op, op + 2);
     }
     uint8_t kind = esk_program_helper(check->code, op[1])[0];
     return (kind == ESK_HELPER_GROUPS) == (op[0] == ESK_OP_GROUP);

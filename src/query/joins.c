@@ -36,10 +36,8 @@ static int advance_run(struct esk_program *program, const uint8_t *op) {
         if (is_null || order > 0) {
             break;
         }
-        int status = esk_program_fetch(program, table);
-        if (status == ESK_OK) {
-            table->state = ESK_CURSOR_AHEAD;
-        } else if (status != ESK_END) {
+        int status = esk_program_fetch(program, table, ESK_CURSOR_AHEAD);
+        if (status != ESK_OK && status != ESK_END) {
             return status;
         }
     }

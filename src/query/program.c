@@ -21,38 +21,52 @@
 #include "base/inline.h"
 #include "esker/assert.h"
 
-/// Carves `count` pieces of `bytes` bytes.
-static ESK_OUT_OF_LINE void *take(struct esk_arena *arena, uint8_t count,
-                                  uint16_t bytes) {
-    return esk_arena_take(arena, (uint32_t)count * bytes);
+/// Carves `bytes` bytes of zeros; NULL: they do not fit.
+static ESK_OUT_OF_LINE void *take(struct esk_arena *arena, uint16_t bytes) {
+    void *piece = esk_arena_take(arena, bytes);
+    return esk_arena_fits(arena) ? memset(piece, 0, bytes) : NULL;
+}
+
+/// Carves registers, tables and ranges in one piece, those first whose size is
+/// a multiple of a slot's.
+static void state_carve(struct esk_program *program, struct esk_arena *arena) {
+    const uint8_t *code = program->code;
+    uint8_t registers = code[ESK_PROGRAM_REGISTERS];
+    uint8_t ranges = code[ESK_PROGRAM_RANGES];
+    uint8_t count = code[ESK_PROGRAM_TABLES];
+    esk_slot *values = take(
+        arena, (uint16_t)(registers * (uint8_t)(sizeof(esk_slot) + 1u) +
+                          ranges * (uint8_t)sizeof(struct esk_series_range) +
+                          count * (uint8_t)sizeof(struct esk_program_table)));
+    if (values != NULL) {
+        program->values = values;
+        program->ranges = (void *)(values + registers);
+        program->tables = (void *)(program->ranges + ranges);
+        program->nulls = (void *)(program->tables + count);
+    }
 }
 
 void esk_program_carve(struct esk_program *program, struct esk_arena *arena,
                        const struct esk_check *check) {
     const uint8_t *code = program->code;
-    uint8_t registers = code[ESK_PROGRAM_REGISTERS];
-    uint8_t count = code[ESK_PROGRAM_TABLES];
-    program->values = take(arena, registers, sizeof(esk_slot));
-    program->ranges =
-        take(arena, code[ESK_PROGRAM_RANGES], sizeof(struct esk_series_range));
-    program->tables = take(arena, count, sizeof(struct esk_program_table));
-    program->nulls = take(arena, registers, 1);
-    for (uint8_t i = 0; i < count; i++) {
+    uint8_t looped = check->looped;
+    state_carve(program, arena);
+    struct esk_program_table *table = program->tables;
+    for (uint8_t i = 0; i < code[ESK_PROGRAM_TABLES]; i++) {
         const struct esk_source *source = esk_check_source(check, i);
-        void *row = take(arena, 1, source->row_bytes);
-        void *cursor = NULL;
-        if ((check->looped & (uint8_t)(1u << i)) != 0) {
-            cursor = take(arena, 1, source->cursor_bytes);
-        }
-        if (arena->start != NULL) {
-            struct esk_program_table *table = &program->tables[i];
+        uint16_t cursor_bytes = (looped & 1u) != 0 ? source->cursor_bytes : 0;
+        uint8_t *row =
+            take(arena, (uint16_t)(cursor_bytes + source->row_bytes));
+        if (row != NULL) {
             table->source = source;
-            table->row = row;
-            table->cursor = cursor;
+            table->cursor = cursor_bytes != 0 ? row : NULL;
+            table->row = row + cursor_bytes;
             if (source->kind->mark != NULL) {
                 source->kind->mark(source, &table->mark);
             }
+            table++;
         }
+        looped >>= 1;
     }
     if (code[ESK_PROGRAM_HELPERS] > 0) {
         program->parts->helpers->carve(program, arena);
@@ -63,12 +77,10 @@ int esk_program_begin(struct esk_program *program, const uint8_t *code,
                       uint32_t code_bytes, const struct esk_query_parts *parts,
                       const struct esk_source *sources, uint8_t source_count,
                       void *arena, uint32_t arena_bytes) {
-    struct esk_arena memory;
+    struct esk_arena memory = {.start = arena, .used = 0, .bytes = arena_bytes};
     struct esk_check check;
     ESK_ASSERT(program != NULL && code != NULL);
-    memset(program, 0, sizeof *program);
     memset(&check, 0, sizeof check);
-    memset(&memory, 0, sizeof memory);
     program->state = ESK_PROGRAM_FAILED;
     program->code = code;
     program->parts = parts;
@@ -81,13 +93,9 @@ int esk_program_begin(struct esk_program *program, const uint8_t *code,
     }
     ESK_TRY(esk_program_verify(&check, code_bytes));
     esk_program_carve(program, &memory, &check);
-    if (memory.used > arena_bytes) {
+    if (!esk_arena_fits(&memory)) {
         return ESK_E_NO_MEMORY;
     }
-    memset(arena, 0, (size_t)memory.used);
-    memory.start = arena;
-    memory.used = 0;
-    esk_program_carve(program, &memory, &check);
     program->at = esk_program_start(code);
     memset(program->nulls, 1, code[ESK_PROGRAM_REGISTERS]);
     program->state = ESK_PROGRAM_RUNS;
@@ -114,13 +122,20 @@ bool esk_program_pay(struct esk_program *program) {
 }
 
 int esk_program_fetch(struct esk_program *program,
-                      struct esk_program_table *table) {
+                      struct esk_program_table *table, uint8_t state) {
     const struct esk_source *source = table->source;
-    int status = table->cursor != NULL ? ESK_AGAIN : ESK_END;
-    while (status == ESK_AGAIN && esk_program_pay(program)) {
-        status = source->kind->next(source, table->cursor, table->row);
+    int status = ESK_END;
+    if (table->cursor != NULL && table->state != ESK_CURSOR_CLOSED) {
+        do {
+            if (!esk_program_pay(program)) {
+                return ESK_AGAIN;
+            }
+            status = source->kind->next(source, table->cursor, table->row);
+        } while (status == ESK_AGAIN);
     }
-    if (status == ESK_END) {
+    if (status == ESK_OK) {
+        table->state = state;
+    } else if (status == ESK_END) {
         table->state = ESK_CURSOR_CLOSED;
     }
     return status;
@@ -139,17 +154,14 @@ int esk_program_column(const struct esk_program *program, esk_slot *slot,
         return program->parts->floats->load(slot, type, bytes) ? ESK_OK
                                                                : ESK_NOT_FOUND;
     }
-    return esk_slot_load(slot, bytes, (uint8_t)(1u << ((type - 1u) & 3u)),
-                         type <= ESK_TYPE_I64)
-               ? ESK_OK
-               : ESK_E_LIMIT;
+    return esk_slot_load(slot, bytes, type) ? ESK_OK : ESK_E_LIMIT;
 }
 
 void esk_program_aggregate(struct esk_program *program, uint8_t mask, uint8_t w,
                            const esk_slot *value) {
     static const esk_slot one = 1;
-    esk_slot *window = esk_program_value(program, w);
-    uint8_t *nulls = esk_program_null(program, w);
+    esk_slot *window = program->values + w;
+    uint8_t *nulls = program->nulls + w;
     if (nulls[ESK_WINDOW_COUNT] != 0) {
         memset(window, 0, (ESK_WINDOW_CARRY + 1) * sizeof *window);
         nulls[ESK_WINDOW_COUNT] = 0;
@@ -167,9 +179,9 @@ void esk_program_aggregate(struct esk_program *program, uint8_t mask, uint8_t w,
     /* The least, then the greatest. */
     for (uint8_t i = ESK_WINDOW_MIN; i < ESK_WINDOW_SLOTS; i++) {
         esk_slot *best = window + i;
-        int8_t order = esk_slot_compare(value, best);
         if ((mask & ESK_WINDOW_HAS_MIN) != 0 &&
-            (nulls[i] != 0 || order == (i == ESK_WINDOW_MIN ? -1 : 1))) {
+            (nulls[i] != 0 ||
+             esk_slot_compare(value, best) == (i == ESK_WINDOW_MIN ? -1 : 1))) {
             esk_slot_copy(best, value);
             nulls[i] = 0;
         }
@@ -177,158 +189,143 @@ void esk_program_aggregate(struct esk_program *program, uint8_t mask, uint8_t w,
     }
 }
 
-/// Aggregates a value that a status says is one, or is NULL.
-static int value_aggregate(struct esk_program *program, const uint8_t *op,
-                           int status, const esk_slot *value, bool is_float) {
-    if (status < 0) {
-        return status;
-    }
-    if (status != ESK_OK) {
-        value = NULL;
-    }
-    if (is_float) {
-        program->parts->floats->aggregate(program, op[1], op[2], value);
-    } else {
-        esk_program_aggregate(program, op[1], op[2], value);
-    }
-    return ESK_PROGRAM_GOES_ON;
+const esk_slot *esk_program_operand(const struct esk_program *program,
+                                    uint8_t r) {
+    return program->nulls[r] != 0 ? NULL : program->values + r;
 }
 
 int esk_program_result(struct esk_program *program, uint8_t r, int status) {
     if (status < 0) {
         return status;
     }
-    *esk_program_null(program, r) = status != ESK_OK;
+    program->nulls[r] = status != ESK_OK;
+    return ESK_PROGRAM_GOES_ON;
+}
+
+/// Moves on by the distance of 16 bits at `bytes`.
+static ESK_OUT_OF_LINE int far_jump(struct esk_program *program,
+                                    const uint8_t *bytes) {
+    program->at = (uint16_t)(program->at + esk_load_u16(bytes));
     return ESK_PROGRAM_GOES_ON;
 }
 
 /// Whether one of the two registers at `operands` is NULL.
 static ESK_APART bool either_is_null(const struct esk_program *program,
                                      const uint8_t *operands) {
-    return (*esk_program_null(program, operands[0]) |
-            *esk_program_null(program, operands[1])) != 0;
+    return (program->nulls[operands[0]] | program->nulls[operands[1]]) != 0;
 }
 
 /// ADD to REM.
 static int arithmetic_run(struct esk_program *program, const uint8_t *op) {
-    esk_slot *r = esk_program_value(program, op[1]);
-    const esk_slot *a = esk_program_value(program, op[2]);
-    const esk_slot *b = esk_program_value(program, op[3]);
+    uint8_t code = op[0];
+    esk_slot *values = program->values;
+    esk_slot *r = values + op[1];
+    const esk_slot *a = values + op[2];
+    const esk_slot *b = values + op[3];
     int status = ESK_NOT_FOUND;
     if (!either_is_null(program, op + 2)) {
-        uint8_t code = op[0];
-        status = code == ESK_OP_MUL   ? esk_multiply(r, a, b)
-                 : code == ESK_OP_DIV ? esk_divide(r, a, b)
-                 : code == ESK_OP_REM ? esk_remainder(r, a, b)
-                 : code == ESK_OP_SUB ? esk_subtract(r, a, b)
-                                      : esk_add(r, a, b);
+        status = code >= ESK_OP_MUL
+                     ? esk_slot_scale(r, a, b, (uint8_t)(code - ESK_OP_MUL))
+                 : esk_slot_add(r, a, b, code == ESK_OP_SUB) ? ESK_OK
+                                                             : ESK_E_LIMIT;
     }
     return esk_program_result(program, op[1], status);
 }
 
-/// NULL to SUM.
-static int value_run(struct esk_program *program, const uint8_t *op) {
-    uint8_t r = op[1];
-    uint8_t a = op[2];
-    esk_slot *value = esk_program_value(program, r);
-    int status = ESK_OK;
+/// AGG and AGGC.
+static int aggregate_run(struct esk_program *program, const uint8_t *op) {
+    const esk_slot *value = NULL;
     esk_slot column;
-    switch (op[0]) {
-    case ESK_OP_NULL:
-        status = ESK_NOT_FOUND;
-        break;
-    case ESK_OP_MOV:
-        esk_slot_copy(value, esk_program_value(program, a));
-        status = *esk_program_null(program, a);
-        break;
-    case ESK_OP_LDI8:
-    case ESK_OP_LDI16:
-    case ESK_OP_LDI32:
-    case ESK_OP_LDI64:
-        (void)esk_slot_load(value, op + 2,
-                            (uint8_t)(1u << (op[0] - ESK_OP_LDI8)), true);
-        break;
-    case ESK_OP_LD:
-    case ESK_OP_LDW:
-        status = esk_program_column(program, value, a,
-                                    op[0] == ESK_OP_LD ? op[3]
-                                                       : esk_load_u16(op + 3));
-        break;
-    case ESK_OP_NULLIF:
-        if (either_is_null(program, op + 1) ||
-            esk_slot_compare(value, esk_program_value(program, a)) != 0) {
+    if (op[0] == ESK_OP_AGGC) {
+        int status = esk_program_column(program, &column, op[3], op[4]);
+        if (status < 0) {
+            return status;
+        }
+        if (status == ESK_OK) {
+            value = &column;
+        }
+        if ((op[3] & ESK_PLACE_TYPE) >= ESK_TYPE_F32) {
+            program->parts->floats->aggregate(program, op[1], op[2], value);
             return ESK_PROGRAM_GOES_ON;
         }
-        status = ESK_NOT_FOUND;
-        break;
-    case ESK_OP_CLEAR:
-        memset(esk_program_null(program, r), 1, ESK_WINDOW_SLOTS);
-        esk_program_aggregate(program, 0, r, NULL);
-        return ESK_PROGRAM_GOES_ON;
-    case ESK_OP_AGG:
-        return value_aggregate(program, op, *esk_program_null(program, op[3]),
-                               esk_program_value(program, op[3]), false);
-    case ESK_OP_AGGC:
-        return value_aggregate(
-            program, op, esk_program_column(program, &column, op[3], op[4]),
-            &column, (op[3] & ESK_PLACE_TYPE) >= ESK_TYPE_F32);
-    default: /* SUM */
-        a = (uint8_t)(a + ESK_WINDOW_SUM);
-        status = ESK_NOT_FOUND;
-        if (*esk_program_null(program, a) == 0) {
-            status = esk_slot_narrow(value, esk_program_value(program, a))
-                         ? ESK_OK
-                         : ESK_E_LIMIT;
-        }
-        break;
+    } else {
+        value = esk_program_operand(program, op[3]);
     }
-    return esk_program_result(program, r, status);
-}
-
-/// UNLESS_LT to JMP16.
-static int jump_run(struct esk_program *program, const uint8_t *op) {
-    uint8_t code = op[0];
-    uint16_t distance = op[1];
-    if (code < ESK_OP_JNULL) {
-        uint8_t kind = (uint8_t)(code - ESK_OP_UNLESS_LT);
-        bool holds =
-            !either_is_null(program, op + 1) &&
-            esk_relation_holds(
-                kind & 3u, esk_slot_compare(esk_program_value(program, op[1]),
-                                            esk_program_value(program, op[2])));
-        distance = holds == (kind >= 4) ? op[3] : 0;
-    } else if (code < ESK_OP_JMP) {
-        bool is_null = *esk_program_null(program, op[1]) != 0;
-        distance = is_null == (code == ESK_OP_JNULL) ? op[2] : 0;
-    } else if (code == ESK_OP_JMP16) {
-        distance = esk_load_u16(op + 1);
-    }
-    program->at = (uint16_t)(program->at + distance);
+    esk_program_aggregate(program, op[1], op[2], value);
     return ESK_PROGRAM_GOES_ON;
 }
 
-/// Sets a bound on the key. Returns false if it is NULL: no row is in it.
-static bool bound_set(const struct esk_program *program, const uint8_t *op,
-                      uint8_t flag, uint8_t r, const esk_slot **bound) {
-    if ((op[2] & flag) != 0) {
-        *bound = esk_program_value(program, r);
-        return *esk_program_null(program, r) == 0;
+/// LD and LDW.
+static int load_run(struct esk_program *program, const uint8_t *op) {
+    uint16_t offset = op[3];
+    if (op[0] == ESK_OP_LDW) {
+        offset = esk_load_u16(op + 3);
     }
-    return true;
+    return esk_program_result(
+        program, op[1],
+        esk_program_column(program, program->values + op[1], op[2], offset));
+}
+
+/// NULL, MOV, NULLIF and SUM.
+static int move_run(struct esk_program *program, const uint8_t *op) {
+    uint8_t code = op[0];
+    esk_slot *value = program->values + op[1];
+    int status = ESK_NOT_FOUND;
+    if (code != ESK_OP_NULL) {
+        uint8_t from = op[2];
+        if (code == ESK_OP_SUM) {
+            from = (uint8_t)(from + ESK_WINDOW_SUM);
+        }
+        const esk_slot *a = esk_program_operand(program, from);
+        if (code == ESK_OP_NULLIF) {
+            if (a == NULL || program->nulls[op[1]] != 0 ||
+                esk_slot_compare(value, a) != 0) {
+                return ESK_PROGRAM_GOES_ON;
+            }
+        } else if (a != NULL) {
+            status = ESK_OK;
+            if (code == ESK_OP_MOV) {
+                esk_slot_copy(value, a);
+            } else if (!esk_slot_narrow(value, a)) {
+                status = ESK_E_LIMIT;
+            }
+        }
+    }
+    return esk_program_result(program, op[1], status);
+}
+
+/// UNLESS_LT to IF_NE: whether it jumps.
+static bool compare_run(const struct esk_program *program, const uint8_t *op) {
+    uint8_t kind = (uint8_t)(op[0] - ESK_OP_UNLESS_LT);
+    bool holds = !either_is_null(program, op + 1) &&
+                 esk_relation_holds(kind & 3u,
+                                    esk_slot_compare(program->values + op[1],
+                                                     program->values + op[2]));
+    return holds == (kind >= 4);
 }
 
 /// Opens the table of a FOR. Returns ESK_OK; ESK_END: no row; as the source.
 static int table_open(struct esk_program *program,
                       struct esk_program_table *table, const uint8_t *op) {
     struct esk_source_bounds bounds;
-    memset(&bounds, 0, sizeof bounds);
-    bounds.backward = (op[2] & ESK_FOR_BACKWARD) != 0;
+    uint8_t flags = op[2];
+    bounds.min = NULL;
+    bounds.max = NULL;
+    bounds.backward = (flags & ESK_FOR_BACKWARD) != 0;
+    bounds.range_count = flags >> ESK_FOR_RANGES;
     bounds.ranges = program->ranges;
-    if (!bound_set(program, op, ESK_FOR_MIN, op[3], &bounds.min) ||
-        !bound_set(program, op, ESK_FOR_MAX, op[4], &bounds.max)) {
-        return ESK_END;
+    if ((flags & ESK_FOR_MIN) != 0) {
+        bounds.min = esk_program_operand(program, op[3]);
+        if (bounds.min == NULL) {
+            return ESK_END;
+        }
     }
-    bounds.range_count = op[2] >> ESK_FOR_RANGES;
+    if ((flags & ESK_FOR_MAX) != 0) {
+        bounds.max = esk_program_operand(program, op[4]);
+        if (bounds.max == NULL) {
+            return ESK_END;
+        }
+    }
     if (bounds.range_count > 0) {
         ESK_TRY(program->parts->ranges->set(program, op));
     }
@@ -339,8 +336,11 @@ static int table_open(struct esk_program *program,
 /// FOR.
 static int for_run(struct esk_program *program, const uint8_t *op) {
     struct esk_program_table *table = &program->tables[op[1]];
-    int status = ESK_OK;
+    uint8_t ranges = op[2] >> ESK_FOR_RANGES;
     bool is_loop = (op[2] & ESK_FOR_OPEN) == 0;
+    int status = ESK_OK;
+    program->at =
+        (uint16_t)(program->at + (uint8_t)(ranges * ESK_FOR_RANGE_BYTES));
     /* Else it was opened by a step that ended before its first row. */
     if (table->state != ESK_CURSOR_OPENED || !is_loop) {
         table->state = ESK_CURSOR_CLOSED;
@@ -350,54 +350,92 @@ static int for_run(struct esk_program *program, const uint8_t *op) {
         }
     }
     if (status == ESK_OK && is_loop) {
-        status = esk_program_fetch(program, table);
-        if (status == ESK_OK) {
-            table->state = ESK_CURSOR_ROW;
-        }
+        status = esk_program_fetch(program, table, ESK_CURSOR_ROW);
     }
     if (status == ESK_END && is_loop) {
-        program->at = (uint16_t)(program->at + esk_load_u16(op + 5));
+        return far_jump(program, op + 5);
     }
     return status == ESK_OK || status == ESK_END ? ESK_PROGRAM_GOES_ON : status;
 }
 
 /// NEXT.
 static int next_run(struct esk_program *program, const uint8_t *op) {
-    struct esk_program_table *table = &program->tables[op[1]];
-    if (table->state == ESK_CURSOR_CLOSED) {
-        return ESK_PROGRAM_GOES_ON;
-    }
-    int status = esk_program_fetch(program, table);
+    int status =
+        esk_program_fetch(program, &program->tables[op[1]], ESK_CURSOR_ROW);
     if (status == ESK_OK) {
-        table->state = ESK_CURSOR_ROW;
         program->at = esk_load_u16(op + 2);
+    } else if (status != ESK_END) {
+        return status;
     }
-    return status == ESK_OK || status == ESK_END ? ESK_PROGRAM_GOES_ON : status;
+    return ESK_PROGRAM_GOES_ON;
 }
 
-/// Runs the instruction at `op`. As struct esk_query_part.
-static int op_run(struct esk_program *program, const uint8_t *op) {
-    uint8_t code = op[0];
-    if (code <= ESK_OP_EMIT) {
-        return code == ESK_OP_EMIT ? ESK_OK : ESK_END;
-    }
-    if (code < ESK_OP_ADD) {
-        return value_run(program, op);
-    }
-    if (code < ESK_OP_UNLESS_LT) {
+/// Runs the instruction at `op`, of opcode `code`. As struct esk_query_part.
+static int op_run(struct esk_program *program, const uint8_t *op,
+                  uint8_t code) {
+    bool jumps = true;
+    switch (code) {
+    case ESK_OP_HALT:
+        return ESK_END;
+    case ESK_OP_EMIT:
+        return ESK_OK;
+    case ESK_OP_NULL:
+    case ESK_OP_MOV:
+    case ESK_OP_NULLIF:
+    case ESK_OP_SUM:
+        return move_run(program, op);
+    case ESK_OP_LDI8:
+    case ESK_OP_LDI16:
+    case ESK_OP_LDI32:
+    case ESK_OP_LDI64:
+        (void)esk_slot_load(program->values + op[1], op + 2,
+                            (uint8_t)(code - ESK_OP_LDI8 + ESK_TYPE_I8));
+        return esk_program_result(program, op[1], ESK_OK);
+    case ESK_OP_LD:
+    case ESK_OP_LDW:
+        return load_run(program, op);
+    case ESK_OP_CLEAR:
+        memset(program->nulls + op[1], 1, ESK_WINDOW_SLOTS);
+        esk_program_aggregate(program, 0, op[1], NULL);
+        return ESK_PROGRAM_GOES_ON;
+    case ESK_OP_AGG:
+    case ESK_OP_AGGC:
+        return aggregate_run(program, op);
+    case ESK_OP_ADD:
+    case ESK_OP_SUB:
+    case ESK_OP_MUL:
+    case ESK_OP_DIV:
+    case ESK_OP_REM:
         return arithmetic_run(program, op);
+    case ESK_OP_JMP16:
+        return far_jump(program, op + 1);
+    case ESK_OP_FOR:
+        return for_run(program, op);
+    case ESK_OP_NEXT:
+        return next_run(program, op);
+    case ESK_OP_JMP:
+        break;
+    case ESK_OP_JNULL:
+    case ESK_OP_JVALUE:
+        jumps = program->nulls[op[1]] == (code == ESK_OP_JNULL);
+        break;
+    default:
+        if (code > ESK_OP_NEXT) {
+            return esk_query_part_of(program->parts, esk_op_flag(code))
+                ->run(program, op);
+        }
+        jumps = compare_run(program, op);
+        break;
     }
-    if (code < ESK_OP_FOR) {
-        return jump_run(program, op);
+    /* The distance is the last byte. */
+    if (jumps) {
+        program->at = (uint16_t)(program->at + program->code[program->at - 1u]);
     }
-    if (code > ESK_OP_NEXT) {
-        return esk_query_part_of(program->parts, esk_op_flag(code))
-            ->run(program, op);
-    }
-    return code == ESK_OP_FOR ? for_run(program, op) : next_run(program, op);
+    return ESK_PROGRAM_GOES_ON;
 }
 
-int esk_program_step(struct esk_program *program, uint16_t budget) {
+ESK_HOST_FLAT int esk_program_step(struct esk_program *program,
+                                   uint16_t budget) {
     int status = ESK_PROGRAM_GOES_ON;
     if (program->state >= ESK_PROGRAM_ENDED) {
         return program->state == ESK_PROGRAM_ENDED ? ESK_END : ESK_E_INVALID;
@@ -407,8 +445,9 @@ int esk_program_step(struct esk_program *program, uint16_t budget) {
     while (status == ESK_PROGRAM_GOES_ON) {
         uint16_t at = program->at;
         const uint8_t *op = program->code + at;
-        program->at = (uint16_t)(at + esk_op_bytes(op));
-        status = op_run(program, op);
+        uint8_t opcode = op[0];
+        program->at = (uint16_t)(at + (esk_op_form(opcode) & 15u));
+        status = op_run(program, op, opcode);
         if (status != ESK_PROGRAM_GOES_ON && status != ESK_OK) {
             program->at = at;
         }

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "base/rom.h"
 #include "base/slot.h"
 #include "esker/compute.h"
 #include "query/program_format.h"
@@ -48,9 +49,13 @@ struct esk_check {
     uint16_t bytes;
     uint16_t at;   ///< offset of the instruction, or of what is checked
     uint16_t next; ///< offset of the next instruction
-    uint16_t starts[ESK_PROGRAM_LOOPS_MAX]; ///< of the loops around it
-    int status;                             ///< if it is refused now
+    int status;    ///< if it is refused now
+    struct esk_check_loop {
+        uint8_t next[4];            ///< the NEXT or NEXTH that ends it
+        uint16_t end;               ///< the offset behind that
+    } loops[ESK_PROGRAM_LOOPS_MAX]; ///< around it, the outermost first
     uint8_t source_count;
+    uint8_t form; ///< of the instruction or output: esk_op_form
     uint8_t depth;
     uint8_t looped; ///< bit i: table i has a FOR
     uint8_t helped; ///< bit i: helper i has a FORH
@@ -84,10 +89,16 @@ struct esk_query_part {
 
 /// Bytes of an instruction without the ranges of a FOR, and what its operands
 /// are: see program_check.c. `op` is one of the format.
-uint16_t esk_op_form(uint8_t op);
+enum {
+    ESK_OP_OUTPUTS = ESK_OP_COUNT_OF_ALL, ///< here are those of outputs
+    ESK_OP_FORMS = ESK_OP_OUTPUTS + ESK_OUTPUT_TYPES,
+};
 
-/// Bytes of the instruction at `op`, of a checked program.
-uint8_t esk_op_bytes(const uint8_t *op);
+extern const uint16_t esk_op_forms[ESK_OP_FORMS] ESK_ROM;
+
+static inline uint16_t esk_op_form(uint8_t op) {
+    return esk_rom_u16(&esk_op_forms[op]);
+}
 
 /// Offset of the first instruction.
 uint16_t esk_program_start(const uint8_t *code);
@@ -109,8 +120,8 @@ const struct esk_source *esk_program_source(const uint8_t *entry,
                                             const struct esk_source *sources,
                                             uint8_t source_count);
 
-/// Carves what a checked program needs, its parts and code set. Measures only,
-/// if the arena has no start; else the memory is zeros and fits.
+/// Carves what a checked program needs, its parts and code set. Beyond the
+/// arena it only measures.
 void esk_program_carve(struct esk_program *program, struct esk_arena *arena,
                        const struct esk_check *check);
 
@@ -124,7 +135,7 @@ int esk_program_verify(struct esk_check *check, uint32_t bytes);
 bool esk_check_registers(const struct esk_check *check, uint8_t first,
                          uint16_t count);
 /// Whether an instruction begins `distance` bytes behind the end of this one.
-bool esk_check_jump(const struct esk_check *check, uint16_t distance);
+bool esk_check_jump(struct esk_check *check, uint16_t distance);
 /// Whether `width` bytes at `offset` lie in a row of the table.
 bool esk_check_row(const struct esk_check *check, uint8_t table,
                    uint16_t offset, uint16_t width);
@@ -133,9 +144,10 @@ const struct esk_source *esk_check_source(const struct esk_check *check,
                                           uint8_t table);
 /// Whether a key of `table` is in the registers from `first` on.
 bool esk_check_key(const struct esk_check *check, uint8_t table, uint8_t first);
-/// Begins a loop of a table or a helper, which has one. had: bits of those that
-/// had one.
-bool esk_check_loop(struct esk_check *check, uint8_t *had, uint8_t index);
+/// Begins the loop of a table or a helper, which has one, at `op`. had: bits of
+/// those that had one. exit: the distance behind the loop.
+bool esk_check_loop(struct esk_check *check, uint8_t *had, const uint8_t *op,
+                    const uint8_t *exit);
 
 /// The flag of the part that has the opcode, enum esk_program_flags; 0: none.
 uint8_t esk_op_flag(uint8_t op);
@@ -143,9 +155,6 @@ uint8_t esk_op_flag(uint8_t op);
 /// The part of that flag; NULL: it is not named. WIDE is no part.
 const struct esk_query_part *
 esk_query_part_of(const struct esk_query_parts *parts, uint8_t flag);
-
-/// Bytes of an output's entries.
-uint8_t esk_output_bytes(uint8_t type);
 
 /// Registers that a text of `bytes` bytes takes.
 static inline uint16_t esk_text_slots(uint16_t bytes) {
@@ -178,21 +187,15 @@ int esk_program_column(const struct esk_program *program, esk_slot *slot,
 /// Returns  ESK_PROGRAM_GOES_ON; a failure.
 int esk_program_result(struct esk_program *program, uint8_t r, int status);
 
-/// Reads the table's next row, within the budget.
+/// Reads the table's next row, within the budget. If there is one, the table is
+/// in `state`.
 /// Returns  ESK_OK; ESK_AGAIN; ESK_END; as the source's next.
 int esk_program_fetch(struct esk_program *program,
-                      struct esk_program_table *table);
+                      struct esk_program_table *table, uint8_t state);
 
-/// Register r, and whether it is NULL.
-static ESK_APART_OR_INLINE esk_slot *
-esk_program_value(const struct esk_program *program, uint8_t r) {
-    return program->values + r;
-}
-
-static ESK_APART_OR_INLINE uint8_t *
-esk_program_null(const struct esk_program *program, uint8_t r) {
-    return program->nulls + r;
-}
+/// Register r; NULL if its value is.
+const esk_slot *esk_program_operand(const struct esk_program *program,
+                                    uint8_t r);
 
 /// Takes one from the budget; returns whether there was one.
 bool esk_program_pay(struct esk_program *program);

@@ -15,10 +15,12 @@
 /// Registers need no types, because none is ever an address. They begin NULL,
 /// so none is read before it was set.
 ///
+/// Outputs are checked as if they were instructions, with forms of their own.
+///
 /// Invariants
 ///   1. What was passed lies within the program and touches only registers,
 ///      tables and helpers that there are.
-///   2. `starts` has the loops around the instruction, the outermost first.
+///   2. `loops` has the loops around the instruction, the outermost first.
 ///
 /// Cost: the CRC, a step of the pass an instruction, and for each jump the
 /// instructions that it jumps over.
@@ -31,12 +33,12 @@
 #include "query/program.h"
 
 enum operand {
-    OPERAND_NONE,
+    OPERAND_ANY, ///< or none
     OPERAND_REGISTER,
     OPERAND_WINDOW,
     OPERAND_TABLE,
-    OPERAND_BYTE, ///< any
     OPERAND_JUMP, ///< one byte, the last
+    OPERAND_FAR,  ///< a jump of two bytes
     OPERAND_PLACE,
     OPERAND_OWN, ///< the instruction has its own function
 };
@@ -45,75 +47,68 @@ enum operand {
     ((uint16_t)((bytes) | OPERAND_##a << 4 | OPERAND_##b << 7 |                \
                 OPERAND_##c << 10 | (unsigned)OPERAND_##d << 13))
 
-static const uint16_t forms[ESK_OP_COUNT_OF_ALL] ESK_ROM = {
-    [ESK_OP_HALT] = FORM(1, NONE, NONE, NONE, NONE),
-    [ESK_OP_EMIT] = FORM(1, NONE, NONE, NONE, NONE),
-    [ESK_OP_NULL] = FORM(2, REGISTER, NONE, NONE, NONE),
-    [ESK_OP_MOV] = FORM(3, REGISTER, REGISTER, NONE, NONE),
-    [ESK_OP_LDI8] = FORM(3, REGISTER, NONE, NONE, NONE),
-    [ESK_OP_LDI16] = FORM(4, REGISTER, NONE, NONE, NONE),
-    [ESK_OP_LDI32] = FORM(6, REGISTER, NONE, NONE, NONE),
-    [ESK_OP_LDI64] = FORM(10, REGISTER, NONE, NONE, NONE),
-    [ESK_OP_LD] = FORM(4, REGISTER, PLACE, NONE, NONE),
-    [ESK_OP_LDW] = FORM(5, REGISTER, PLACE, NONE, NONE),
-    [ESK_OP_NULLIF] = FORM(3, REGISTER, REGISTER, NONE, NONE),
-    [ESK_OP_CLEAR] = FORM(2, WINDOW, NONE, NONE, NONE),
-    [ESK_OP_AGG] = FORM(4, BYTE, WINDOW, REGISTER, NONE),
-    [ESK_OP_AGGC] = FORM(5, BYTE, WINDOW, PLACE, NONE),
-    [ESK_OP_SUM] = FORM(3, REGISTER, WINDOW, NONE, NONE),
-    [ESK_OP_ADD] = FORM(4, REGISTER, REGISTER, REGISTER, NONE),
-    [ESK_OP_SUB] = FORM(4, REGISTER, REGISTER, REGISTER, NONE),
-    [ESK_OP_MUL] = FORM(4, REGISTER, REGISTER, REGISTER, NONE),
-    [ESK_OP_DIV] = FORM(4, REGISTER, REGISTER, REGISTER, NONE),
-    [ESK_OP_REM] = FORM(4, REGISTER, REGISTER, REGISTER, NONE),
-    [ESK_OP_UNLESS_LT] = FORM(4, REGISTER, REGISTER, JUMP, NONE),
-    [ESK_OP_UNLESS_LE] = FORM(4, REGISTER, REGISTER, JUMP, NONE),
-    [ESK_OP_UNLESS_EQ] = FORM(4, REGISTER, REGISTER, JUMP, NONE),
-    [ESK_OP_UNLESS_NE] = FORM(4, REGISTER, REGISTER, JUMP, NONE),
-    [ESK_OP_IF_LT] = FORM(4, REGISTER, REGISTER, JUMP, NONE),
-    [ESK_OP_IF_LE] = FORM(4, REGISTER, REGISTER, JUMP, NONE),
-    [ESK_OP_IF_EQ] = FORM(4, REGISTER, REGISTER, JUMP, NONE),
-    [ESK_OP_IF_NE] = FORM(4, REGISTER, REGISTER, JUMP, NONE),
-    [ESK_OP_JNULL] = FORM(3, REGISTER, JUMP, NONE, NONE),
-    [ESK_OP_JVALUE] = FORM(3, REGISTER, JUMP, NONE, NONE),
-    [ESK_OP_JMP] = FORM(2, JUMP, NONE, NONE, NONE),
-    [ESK_OP_JMP16] = FORM(3, OWN, NONE, NONE, NONE),
-    [ESK_OP_FOR] = FORM(7, TABLE, OWN, NONE, NONE),
-    [ESK_OP_NEXT] = FORM(4, OWN, NONE, NONE, NONE),
-    [ESK_OP_COUNT] = FORM(3, REGISTER, TABLE, OWN, NONE),
+const uint16_t esk_op_forms[ESK_OP_FORMS] ESK_ROM = {
+    [ESK_OP_HALT] = FORM(1, ANY, ANY, ANY, ANY),
+    [ESK_OP_EMIT] = FORM(1, ANY, ANY, ANY, ANY),
+    [ESK_OP_NULL] = FORM(2, REGISTER, ANY, ANY, ANY),
+    [ESK_OP_MOV] = FORM(3, REGISTER, REGISTER, ANY, ANY),
+    [ESK_OP_LDI8] = FORM(3, REGISTER, ANY, ANY, ANY),
+    [ESK_OP_LDI16] = FORM(4, REGISTER, ANY, ANY, ANY),
+    [ESK_OP_LDI32] = FORM(6, REGISTER, ANY, ANY, ANY),
+    [ESK_OP_LDI64] = FORM(10, REGISTER, ANY, ANY, ANY),
+    [ESK_OP_LD] = FORM(4, REGISTER, PLACE, ANY, ANY),
+    [ESK_OP_LDW] = FORM(5, REGISTER, PLACE, ANY, ANY),
+    [ESK_OP_NULLIF] = FORM(3, REGISTER, REGISTER, ANY, ANY),
+    [ESK_OP_CLEAR] = FORM(2, WINDOW, ANY, ANY, ANY),
+    [ESK_OP_AGG] = FORM(4, ANY, WINDOW, REGISTER, ANY),
+    [ESK_OP_AGGC] = FORM(5, ANY, WINDOW, PLACE, ANY),
+    [ESK_OP_SUM] = FORM(3, REGISTER, WINDOW, ANY, ANY),
+    [ESK_OP_ADD] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
+    [ESK_OP_SUB] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
+    [ESK_OP_MUL] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
+    [ESK_OP_DIV] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
+    [ESK_OP_REM] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
+    [ESK_OP_UNLESS_LT] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
+    [ESK_OP_UNLESS_LE] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
+    [ESK_OP_UNLESS_EQ] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
+    [ESK_OP_UNLESS_NE] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
+    [ESK_OP_IF_LT] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
+    [ESK_OP_IF_LE] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
+    [ESK_OP_IF_EQ] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
+    [ESK_OP_IF_NE] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
+    [ESK_OP_JNULL] = FORM(3, REGISTER, JUMP, ANY, ANY),
+    [ESK_OP_JVALUE] = FORM(3, REGISTER, JUMP, ANY, ANY),
+    [ESK_OP_JMP] = FORM(2, JUMP, ANY, ANY, ANY),
+    [ESK_OP_JMP16] = FORM(3, FAR, ANY, ANY, ANY),
+    [ESK_OP_FOR] = FORM(7, TABLE, OWN, ANY, ANY),
+    [ESK_OP_NEXT] = FORM(4, OWN, ANY, ANY, ANY),
+    [ESK_OP_COUNT] = FORM(3, REGISTER, TABLE, OWN, ANY),
     [ESK_OP_ADVANCE] = FORM(4, TABLE, REGISTER, JUMP, OWN),
     [ESK_OP_GET] = FORM(4, TABLE, REGISTER, JUMP, OWN),
-    [ESK_OP_PUSH] = FORM(2, OWN, NONE, NONE, NONE),
-    [ESK_OP_GROUP] = FORM(2, OWN, NONE, NONE, NONE),
-    [ESK_OP_FORH] = FORM(4, OWN, NONE, NONE, NONE),
-    [ESK_OP_NEXTH] = FORM(4, OWN, NONE, NONE, NONE),
-    [ESK_OP_LDT] = FORM(6, REGISTER, TABLE, OWN, NONE),
-    [ESK_OP_TEXT] = FORM(11, BYTE, TABLE, OWN, NONE),
-    [ESK_OP_FADD] = FORM(4, REGISTER, REGISTER, REGISTER, NONE),
-    [ESK_OP_FSUB] = FORM(4, REGISTER, REGISTER, REGISTER, NONE),
-    [ESK_OP_FMUL] = FORM(4, REGISTER, REGISTER, REGISTER, NONE),
-    [ESK_OP_FDIV] = FORM(4, REGISTER, REGISTER, REGISTER, NONE),
-    [ESK_OP_FLOAT] = FORM(3, REGISTER, REGISTER, NONE, NONE),
-    [ESK_OP_TRUNC] = FORM(3, REGISTER, REGISTER, NONE, NONE),
-    [ESK_OP_FCMP] = FORM(4, REGISTER, REGISTER, REGISTER, NONE),
-    [ESK_OP_ROUND] = FORM(4, REGISTER, REGISTER, BYTE, NONE),
-    [ESK_OP_FSUM] = FORM(3, REGISTER, WINDOW, NONE, NONE),
-    [ESK_OP_FAVG] = FORM(3, REGISTER, WINDOW, NONE, NONE),
-    [ESK_OP_FAGG] = FORM(4, BYTE, WINDOW, REGISTER, NONE),
+    [ESK_OP_PUSH] = FORM(2, OWN, ANY, ANY, ANY),
+    [ESK_OP_GROUP] = FORM(2, OWN, ANY, ANY, ANY),
+    [ESK_OP_FORH] = FORM(4, OWN, ANY, ANY, ANY),
+    [ESK_OP_NEXTH] = FORM(4, OWN, ANY, ANY, ANY),
+    [ESK_OP_LDT] = FORM(6, REGISTER, TABLE, OWN, ANY),
+    [ESK_OP_TEXT] = FORM(11, ANY, TABLE, OWN, ANY),
+    [ESK_OP_FADD] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
+    [ESK_OP_FSUB] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
+    [ESK_OP_FMUL] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
+    [ESK_OP_FDIV] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
+    [ESK_OP_FLOAT] = FORM(3, REGISTER, REGISTER, ANY, ANY),
+    [ESK_OP_TRUNC] = FORM(3, REGISTER, REGISTER, ANY, ANY),
+    [ESK_OP_FCMP] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
+    [ESK_OP_ROUND] = FORM(4, REGISTER, REGISTER, ANY, ANY),
+    [ESK_OP_FSUM] = FORM(3, REGISTER, WINDOW, ANY, ANY),
+    [ESK_OP_FAVG] = FORM(3, REGISTER, WINDOW, ANY, ANY),
+    [ESK_OP_FAGG] = FORM(4, ANY, WINDOW, REGISTER, ANY),
+    [ESK_OP_OUTPUTS + ESK_OUTPUT_INT] = FORM(2, REGISTER, ANY, ANY, ANY),
+    [ESK_OP_OUTPUTS + ESK_OUTPUT_FLOAT] = FORM(2, REGISTER, ANY, ANY, ANY),
+    [ESK_OP_OUTPUTS + ESK_OUTPUT_AVG] = FORM(2, WINDOW, ANY, ANY, ANY),
+    [ESK_OP_OUTPUTS + ESK_OUTPUT_ROW] = FORM(2, TABLE, ANY, ANY, ANY),
+    [ESK_OP_OUTPUTS + ESK_OUTPUT_ROW_TEXT] = FORM(6, TABLE, OWN, ANY, ANY),
+    [ESK_OP_OUTPUTS + ESK_OUTPUT_TEXT] = FORM(4, OWN, ANY, ANY, ANY),
 };
-
-uint16_t esk_op_form(uint8_t op) {
-    return esk_rom_u16(&forms[op]);
-}
-
-uint8_t esk_op_bytes(const uint8_t *op) {
-    uint8_t bytes = (uint8_t)(esk_op_form(op[0]) & 15u);
-    if (op[0] == ESK_OP_FOR) {
-        bytes =
-            (uint8_t)(bytes + (op[2] >> ESK_FOR_RANGES) * ESK_FOR_RANGE_BYTES);
-    }
-    return bytes;
-}
 
 uint16_t esk_program_start(const uint8_t *code) {
     uint8_t wide =
@@ -130,28 +125,39 @@ bool esk_check_registers(const struct esk_check *check, uint8_t first,
     return first + count <= check->code[ESK_PROGRAM_REGISTERS];
 }
 
-/// Whether the whole instruction at offset `at` lies within the program.
-static ESK_OUT_OF_LINE bool is_whole(const struct esk_check *check,
-                                     uint16_t at) {
+/// Notes the form of the instruction or output at offset `at`, behind `base`.
+/// Returns its bytes; 0: it does not lie within the program, or has no form.
+static ESK_OUT_OF_LINE uint8_t whole_bytes(struct esk_check *check, uint16_t at,
+                                           uint8_t base) {
     const uint8_t *op = check->code + at;
     uint16_t left = (uint16_t)(check->bytes - at);
-    return left > 0 && op[0] < ESK_OP_COUNT_OF_ALL &&
-           left >= (esk_op_form(op[0]) & 15u) && left >= esk_op_bytes(op);
+    uint8_t count = ESK_OUTPUT_TYPES;
+    if (base == 0) {
+        count = ESK_OP_COUNT_OF_ALL;
+    }
+    if (left == 0 || op[0] >= count) {
+        return 0;
+    }
+    check->form = (uint8_t)(op[0] + base);
+    uint8_t bytes = (uint8_t)(esk_op_form(check->form) & 15u);
+    if (check->form == ESK_OP_FOR && left >= bytes) {
+        bytes =
+            (uint8_t)(bytes + (op[2] >> ESK_FOR_RANGES) * ESK_FOR_RANGE_BYTES);
+    }
+    return left >= bytes ? bytes : 0;
 }
 
-bool esk_check_jump(const struct esk_check *check, uint16_t distance) {
+bool esk_check_jump(struct esk_check *check, uint16_t distance) {
     uint16_t at = check->next;
-    if (distance >= (uint16_t)(check->bytes - at)) {
-        return false;
-    }
-    uint16_t to = (uint16_t)(at + distance);
-    while (at < to) {
-        if (!is_whole(check, at) || check->code[at] == ESK_OP_HALT) {
+    while (distance > 0) {
+        uint8_t bytes = whole_bytes(check, at, 0);
+        if (bytes == 0 || bytes > distance || check->form == ESK_OP_HALT) {
             return false;
         }
-        at = (uint16_t)(at + esk_op_bytes(check->code + at));
+        at = (uint16_t)(at + bytes);
+        distance = (uint16_t)(distance - bytes);
     }
-    return at == to;
+    return at < check->bytes;
 }
 
 const struct esk_source *esk_check_source(const struct esk_check *check,
@@ -178,34 +184,32 @@ bool esk_check_key(const struct esk_check *check, uint8_t table,
            esk_check_registers(check, first, esk_source_key_slots(source));
 }
 
-bool esk_check_loop(struct esk_check *check, uint8_t *had, uint8_t index) {
-    uint8_t bit = (uint8_t)(1u << index);
+bool esk_check_loop(struct esk_check *check, uint8_t *had, const uint8_t *op,
+                    const uint8_t *exit) {
+    uint8_t bit = (uint8_t)(1u << op[1]);
     if ((*had & bit) != 0 || check->depth == ESK_PROGRAM_LOOPS_MAX) {
         return false;
     }
     *had |= bit;
-    check->starts[check->depth++] = check->at;
+    struct esk_check_loop *loop = &check->loops[check->depth++];
+    loop->next[0] = (uint8_t)(op[0] + 1u);
+    loop->next[1] = op[1];
+    esk_store_u16(loop->next + 2, check->next);
+    loop->end = (uint16_t)(check->next + esk_load_u16(exit));
     return true;
 }
 
 /// FOR, whose table is checked.
 static bool for_check(struct esk_check *check, const uint8_t *op) {
-    uint8_t table = op[1];
     uint8_t flags = op[2];
-    uint8_t ranges = flags >> ESK_FOR_RANGES;
-    uint8_t can = esk_check_source(check, table)->kind->can;
-    if (((flags & (ESK_FOR_MIN | ESK_FOR_MAX | ESK_FOR_BACKWARD)) != 0 &&
-         (can & ESK_SOURCE_ORDERED) == 0) ||
-        ((flags & ESK_FOR_MIN) != 0 && !esk_check_key(check, table, op[3])) ||
-        ((flags & ESK_FOR_MAX) != 0 && !esk_check_key(check, table, op[4]))) {
-        return false;
-    }
-    if (ranges != 0 && (ranges > check->code[ESK_PROGRAM_RANGES] ||
-                        (can & ESK_SOURCE_RANGES) == 0 ||
-                        !check->parts->ranges->check(check, op))) {
-        return false;
-    }
-    if (!esk_check_loop(check, &check->looped, table)) {
+    uint8_t can = esk_check_source(check, op[1])->kind->can;
+    if ((flags & (uint8_t)~(can | ESK_FOR_OPEN)) != 0 ||
+        ((flags & ESK_FOR_MIN) != 0 && !esk_check_key(check, op[1], op[3])) ||
+        ((flags & ESK_FOR_MAX) != 0 && !esk_check_key(check, op[1], op[4])) ||
+        flags >> ESK_FOR_RANGES > check->code[ESK_PROGRAM_RANGES] ||
+        (flags >> ESK_FOR_RANGES != 0 &&
+         !check->parts->ranges->check(check, op)) ||
+        !esk_check_loop(check, &check->looped, op, op + 5)) {
         return false;
     }
     if ((flags & ESK_FOR_OPEN) != 0) {
@@ -219,29 +223,21 @@ static bool next_check(struct esk_check *check, const uint8_t *op) {
     if (check->depth == 0) {
         return false;
     }
-    uint16_t start = check->starts[--check->depth];
-    const uint8_t *opener = check->code + start;
-    uint16_t body = (uint16_t)(start + esk_op_bytes(opener));
-    uint16_t exit = esk_load_u16(opener + (opener[0] == ESK_OP_FOR ? 5 : 2));
-    return opener[0] == (uint8_t)(op[0] - 1u) && opener[1] == op[1] &&
-           esk_load_u16(op + 2) == body &&
-           exit == (uint16_t)(check->next - body);
+    const struct esk_check_loop *loop = &check->loops[--check->depth];
+    return memcmp(loop->next, op, sizeof loop->next) == 0 &&
+           loop->end == check->next;
 }
 
-/// What the form of an instruction does not say.
-static bool own_check(struct esk_check *check, const uint8_t *op) {
-    switch (op[0]) {
-    case ESK_OP_JMP16:
-        return esk_check_jump(check, esk_load_u16(op + 1));
-    case ESK_OP_FOR:
+/// What the form of an instruction or an output does not say.
+static bool own_check(struct esk_check *check, const uint8_t *op,
+                      uint8_t form) {
+    if (form == ESK_OP_FOR) {
         return for_check(check, op);
-    case ESK_OP_NEXT:
-    case ESK_OP_NEXTH:
-        return next_check(check, op);
-    default:
-        return esk_query_part_of(check->parts, esk_op_flag(op[0]))
-            ->check(check, op);
     }
+    if (form == ESK_OP_NEXT || form == ESK_OP_NEXTH) {
+        return next_check(check, op);
+    }
+    return esk_query_part_of(check->parts, esk_op_flag(form))->check(check, op);
 }
 
 /// A place and its offset, of one byte or, in LDW, two.
@@ -257,22 +253,25 @@ static bool place_check(const struct esk_check *check, const uint8_t *op,
            esk_check_row(check, place[0] >> ESK_PLACE_TABLE, offset, width);
 }
 
-/// Checks an operand of the instruction, which is whole.
+/// Checks an operand of the instruction or output at `op`, which is whole.
 static bool operand_check(struct esk_check *check, uint8_t kind,
-                          const uint8_t *op, const uint8_t *operand) {
+                          const uint8_t *op, const uint8_t *operand,
+                          uint8_t form) {
     switch (kind) {
     case OPERAND_REGISTER:
-        return esk_check_registers(check, *operand, 1);
     case OPERAND_WINDOW:
-        return esk_check_registers(check, *operand, ESK_WINDOW_SLOTS);
+        return esk_check_registers(
+            check, *operand, kind == OPERAND_WINDOW ? ESK_WINDOW_SLOTS : 1);
     case OPERAND_TABLE:
         return *operand < check->code[ESK_PROGRAM_TABLES];
     case OPERAND_JUMP:
-        return esk_check_jump(check, *operand);
+    case OPERAND_FAR:
+        return esk_check_jump(check, kind == OPERAND_FAR ? esk_load_u16(operand)
+                                                         : *operand);
     case OPERAND_PLACE:
         return place_check(check, op, operand);
     case OPERAND_OWN:
-        return own_check(check, op);
+        return own_check(check, op, form);
     default:
         return true;
     }
@@ -280,6 +279,10 @@ static bool operand_check(struct esk_check *check, uint8_t kind,
 
 /// The first opcode of each group, from the last one back, and its flag.
 static const uint8_t op_groups[] ESK_ROM = {
+    ESK_OP_OUTPUTS + ESK_OUTPUT_ROW_TEXT,
+    ESK_PROGRAM_TEXT,
+    ESK_OP_OUTPUTS,
+    0,
     ESK_OP_FADD,
     ESK_PROGRAM_FLOATS,
     ESK_OP_LDT,
@@ -315,25 +318,42 @@ esk_query_part_of(const struct esk_query_parts *parts, uint8_t flag) {
     return *part;
 }
 
-/// Checks the instructions, up to the first HALT.
-static bool ops_check(struct esk_check *check) {
-    const uint8_t *op = NULL;
-    do {
-        op = check->code + check->at;
-        if (!is_whole(check, check->at) ||
-            (esk_op_flag(op[0]) & (uint8_t)~check->code[ESK_PROGRAM_FLAGS]) !=
-                0) {
+/// Checks the instruction or output at check->at, and goes on behind it. Its
+/// form is that of its first byte, behind `base`.
+static bool item_check(struct esk_check *check, uint8_t base) {
+    const uint8_t *op = check->code + check->at;
+    uint8_t bytes = whole_bytes(check, check->at, base);
+    uint8_t form = check->form;
+    if (bytes == 0 ||
+        (esk_op_flag(form) & (uint8_t)~check->code[ESK_PROGRAM_FLAGS]) != 0) {
+        return false;
+    }
+    check->next = (uint16_t)(check->at + bytes);
+    const uint8_t *operand = op + 1;
+    for (uint16_t left = esk_op_form(form) >> 4; left != 0; left >>= 3) {
+        if (!operand_check(check, left & 7u, op, operand++, form)) {
             return false;
         }
-        check->next = (uint16_t)(check->at + esk_op_bytes(op));
-        const uint8_t *operand = op + 1;
-        for (uint16_t form = esk_op_form(op[0]) >> 4; form != 0; form >>= 3) {
-            if (!operand_check(check, form & 7u, op, operand++)) {
-                return false;
-            }
+    }
+    check->at = check->next;
+    return true;
+}
+
+/// Checks the outputs, and the instructions up to the first HALT.
+static bool items_check(struct esk_check *check) {
+    uint16_t start = esk_program_start(check->code);
+    uint8_t base = ESK_OP_OUTPUTS;
+    const uint8_t *op = NULL;
+    check->at = (uint16_t)(start - 2u * check->code[ESK_PROGRAM_OUTPUTS]);
+    do {
+        if (check->at == start) {
+            base = 0;
         }
-        check->at = check->next;
-    } while (op[0] != ESK_OP_HALT);
+        op = check->code + check->at;
+        if (!item_check(check, base)) {
+            return false;
+        }
+    } while (base != 0 || op[0] != ESK_OP_HALT);
     return check->depth == 0;
 }
 
@@ -436,42 +456,6 @@ static bool entries_check(struct esk_check *check) {
            check->parts->helpers->check(check, NULL);
 }
 
-uint8_t esk_output_bytes(uint8_t type) {
-    return type == ESK_OUTPUT_ROW_TEXT ? 6 : type == ESK_OUTPUT_TEXT ? 4 : 2;
-}
-
-/// Checks the output at `output`, which is whole.
-static bool output_check(struct esk_check *check, const uint8_t *output) {
-    uint8_t type = output[0];
-    if (type >= ESK_OUTPUT_ROW_TEXT) {
-        return type <= ESK_OUTPUT_TEXT &&
-               (check->code[ESK_PROGRAM_FLAGS] & ESK_PROGRAM_TEXT) != 0 &&
-               check->parts->text->check(check, output);
-    }
-    return type != 0 &&
-           operand_check(check,
-                         type == ESK_OUTPUT_ROW   ? OPERAND_TABLE
-                         : type == ESK_OUTPUT_AVG ? OPERAND_WINDOW
-                                                  : OPERAND_REGISTER,
-                         output, output + 1);
-}
-
-/// Checks the outputs; then the instructions begin.
-static bool outputs_check(struct esk_check *check) {
-    uint16_t end = esk_program_start(check->code);
-    check->at = (uint16_t)(end - 2u * check->code[ESK_PROGRAM_OUTPUTS]);
-    while (check->at < end) {
-        const uint8_t *output = check->code + check->at;
-        uint8_t bytes = esk_output_bytes(output[0]);
-        if (bytes > (uint16_t)(end - check->at) ||
-            !output_check(check, output)) {
-            return false;
-        }
-        check->at = (uint16_t)(check->at + bytes);
-    }
-    return true;
-}
-
 int esk_program_verify(struct esk_check *check, uint32_t bytes) {
     static const struct esk_query_parts none = {.joins = NULL};
     if (check->parts == NULL) {
@@ -482,9 +466,7 @@ int esk_program_verify(struct esk_check *check, uint32_t bytes) {
         return check->status;
     }
     check->status = ESK_E_CORRUPT;
-    return entries_check(check) && outputs_check(check) && ops_check(check)
-               ? ESK_OK
-               : check->status;
+    return entries_check(check) && items_check(check) ? ESK_OK : check->status;
 }
 
 int esk_program_check(const uint8_t *program, uint32_t program_bytes,
@@ -503,7 +485,8 @@ int esk_program_check(const uint8_t *program, uint32_t program_bytes,
     report->at = check.at;
     if (status == ESK_OK) {
         struct esk_program measured = {.code = program, .parts = parts};
-        struct esk_arena arena = {.start = NULL};
+        /* No byte fits, so it has an address, but nothing is written. */
+        struct esk_arena arena = {.start = (uint8_t *)report};
         esk_program_carve(&measured, &arena, &check);
         report->arena_bytes = arena.used;
     }

@@ -85,6 +85,7 @@ enum esk_output_type {
                              ///< u16 bytes in its current row
     ESK_OUTPUT_TEXT = 6,     ///< first register; one more entry follows: u16
                              ///< bytes, that many in registers in a row
+    ESK_OUTPUT_TYPES = 7,    ///< 0 is none
 };
 
 /// Registers of a window, from its first one.

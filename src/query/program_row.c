@@ -27,7 +27,7 @@ int esk_program_row(const struct esk_program *program, uint8_t index,
     const uint8_t *end = program->code + esk_program_start(program->code);
     const uint8_t *output = end - 2 * program->code[ESK_PROGRAM_OUTPUTS];
     for (; output < end && index > 0; index--) {
-        output += esk_output_bytes(output[0]);
+        output += esk_op_form((uint8_t)(ESK_OP_OUTPUTS + output[0])) & 15u;
     }
     if (output >= end) {
         return ESK_NOT_FOUND;

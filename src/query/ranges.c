@@ -79,9 +79,8 @@ static int count_run(struct esk_program *program, const uint8_t *op) {
         }
     }
     while (table->state != ESK_CURSOR_CLOSED) {
-        int status = esk_program_fetch(program, table);
+        int status = esk_program_fetch(program, table, ESK_CURSOR_AHEAD);
         if (status == ESK_OK) {
-            table->state = ESK_CURSOR_AHEAD;
             (void)esk_slot_add(count, count, &one, false);
         } else if (status != ESK_END) {
             return status;

@@ -3,15 +3,13 @@
 
 /// An integer key from a slot. It fits its type if it is the same when it is
 /// loaded from its bytes; else its sign says on which side it is.
-#include "base/order.h"
 #include "query/source.h"
 
 int8_t esk_source_key(uint8_t type, const esk_slot *slot, uint8_t *bytes) {
     bool negative = esk_slot_is_negative(slot);
     esk_slot loaded;
     esk_store_u64(bytes, (uint64_t)(int64_t)*slot);
-    if (esk_slot_load(&loaded, bytes, esk_order_width(type),
-                      type <= ESK_TYPE_I64) &&
+    if (esk_slot_load(&loaded, bytes, type) &&
         esk_slot_compare(&loaded, slot) == 0) {
         return 0;
     }
