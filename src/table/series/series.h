@@ -91,7 +91,8 @@ struct esk_series {
     uint8_t dirty;    ///< enum esk_series_dirty: programmed since the last sync
     esk_key newest;   ///< key of the newest row
     esk_key floor;    ///< rows with smaller keys are dropped; 0: none
-    uint32_t drops;   ///< times that the floor rose since the open
+    uint32_t drops;   ///< rises with the floor; begins with another number
+                      ///< after each commit of the catalog
     uint32_t ordinal; ///< of the write page's first row
     struct esk_ring data;
     struct esk_pool pool;

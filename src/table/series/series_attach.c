@@ -14,6 +14,7 @@ enum {
     KEY_INDEX_BYTES_DEFAULT = 256,
     KEY_ERROR_MAX_16THS = 16,
     ERASE_AHEAD_MAX = 8,
+    DROPS_BITS = 20, ///< more positions than a cursor's last page is old
 };
 
 /* The constants of esker/arena.h. */
@@ -141,6 +142,8 @@ void esk_series_make(const struct esk_arena *arena,
     }
     series->breaks = memory->breaks;
     series->floor = (esk_key)options->floor_key;
+    /* A cursor of an earlier open has other rows in its frame. */
+    series->drops = ESK_SHAPED_SERIES(0, volume->commit << DROPS_BITS);
     if (shape->var_offset != ESK_SERIES_NO_VAR) {
         page += page_bytes;
         series->var_page = page;

@@ -172,11 +172,9 @@ static int page_enter(const struct esk_series *series,
                       struct esk_series_cursor *cursor, uint8_t *page,
                       uint16_t count, uint32_t first, void *row) {
     bool beyond = esk_forward_enter(series, cursor, page, count, first);
-    if (cursor->stale) {
-        return ESK_E_STALE;
-    }
     uint16_t width = esk_rows_width(series, page);
-    int status = row_take(series, cursor, width, row);
+    int status =
+        cursor->stale ? ESK_E_STALE : row_take(series, cursor, width, row);
     if (width != esk_shape(series)->row_bytes) {
         esk_forward_again(cursor);
     }
