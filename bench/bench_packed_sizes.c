@@ -135,7 +135,7 @@ static struct result set_pack(const struct esk_packed *packed, uint32_t count,
 static void set_measure(const struct set *set) {
     struct esk_packed_field fields[FIELDS_MAX];
     struct esk_packed packed = {.fields = fields,
-                                .decimals = &esk_packed_decimals};
+                                .decimals = &esk_series_part_decimals};
     for (uint8_t i = 0; i < FIELDS_MAX && set->bytes[i] != 0; i++) {
         fields[i] =
             esk_packed_field(packed.row_bytes, set->bytes[i], set->modes[i]);

@@ -191,14 +191,14 @@ static inline void bench_create(struct bench_table *table,
                                 const struct bench_data *data,
                                 const struct bench_shape *shape) {
     static const struct esk_column four[] = {
-        {"key", "s", ESK_TYPE_U32, 0, 0, NULL},
-        {"v1", "", ESK_TYPE_I32, 0, 0, NULL},
-        {"v2", "", ESK_TYPE_I32, 0, 0, NULL},
-        {"v3", "", ESK_TYPE_I32, 0, 0, NULL},
+        {"key", "s", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"v1", "", ESK_TYPE_I32, 0, 0, NULL, 0},
+        {"v2", "", ESK_TYPE_I32, 0, 0, NULL, 0},
+        {"v3", "", ESK_TYPE_I32, 0, 0, NULL, 0},
     };
     static const struct esk_column two[] = {
-        {"t", "ms", ESK_TYPE_I64, 0, 0, NULL},
-        {"temp", "degC", ESK_TYPE_F32, 0, 0, NULL},
+        {"t", "ms", ESK_TYPE_I64, 0, 0, NULL, 0},
+        {"temp", "degC", ESK_TYPE_F32, 0, 0, NULL, 0},
     };
     bool wide = data->key_type == ESK_TYPE_I64;
     struct esk_index_spec index = {.column = data->value_column,

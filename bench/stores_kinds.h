@@ -115,8 +115,8 @@ static inline uint8_t store_k(const struct store *store) {
 /// Returns whether there is a tree.
 static inline bool store_tree_create(struct store *store) {
     static const struct esk_column columns[] = {
-        {"key", "", ESK_TYPE_U64, 0, 0, NULL},
-        {"value", "", ESK_TYPE_BYTES, STORE_VALUE_BYTES, 0, NULL},
+        {"key", "", ESK_TYPE_U64, 0, 0, NULL, 0},
+        {"value", "", ESK_TYPE_BYTES, STORE_VALUE_BYTES, 0, NULL, 0},
     };
     bool is_mu = store->kind->store_id == ESK_STORE_MU;
     struct esk_tree_spec spec = {

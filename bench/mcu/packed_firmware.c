@@ -18,7 +18,7 @@
 #define PACKED_PASSES 3
 #endif
 #ifndef PACKED_DECIMALS
-#define PACKED_DECIMALS &esk_packed_decimals
+#define PACKED_DECIMALS &esk_series_part_decimals
 #endif
 
 enum {

@@ -79,10 +79,10 @@ static void input_row(uint32_t index, struct row *row) {
 
 static void create(void) {
     static const struct esk_column columns[COLUMNS] = {
-        {"key", "s", ESK_TYPE_U32, 0, 0, NULL},
-        {"v1", "", ESK_TYPE_I32, 0, 0, NULL},
-        {"v2", "", ESK_TYPE_I32, 0, 0, NULL},
-        {"v3", "", ESK_TYPE_I32, 0, 0, NULL},
+        {"key", "s", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"v1", "", ESK_TYPE_I32, 0, 0, NULL, 0},
+        {"v2", "", ESK_TYPE_I32, 0, 0, NULL, 0},
+        {"v3", "", ESK_TYPE_I32, 0, 0, NULL, 0},
     };
     static const struct esk_index_spec index = {.column = 1,
                                                 .bitmap_bits = BITMAP_BITS};

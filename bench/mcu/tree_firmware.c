@@ -57,10 +57,10 @@ static void row_make(uint16_t number, struct row *row) {
 
 static void create(void) {
     static const struct esk_column columns[COLUMNS] = {
-        {"key", "", ESK_TYPE_U32, 0, 0, NULL},
-        {"number", "", ESK_TYPE_U32, 0, 0, NULL},
-        {"v2", "", ESK_TYPE_U32, 0, 0, NULL},
-        {"v3", "", ESK_TYPE_U32, 0, 0, NULL},
+        {"key", "", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"number", "", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"v2", "", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"v3", "", ESK_TYPE_U32, 0, 0, NULL, 0},
     };
     static const struct esk_tree_spec spec = {
         .table = {.name = "tree",

@@ -54,7 +54,7 @@
                     ESK_ARENA_PIECE((uint32_t)(frames) * (page_bytes)) +       \
                     ESK_ARENA_PIECE(6u * ((frames) - 1u)) + (parts_bytes))
 #define ESK_SERIES_HANDLE_BYTES                                                \
-    (ESK_BY_POINTER(193, 248, 368) +                                           \
+    (ESK_BY_POINTER(195, 252, 376) +                                           \
      ESK_BY_POINTER(2, 3, 2) * (uint32_t)sizeof(esk_key))
 
 /// One of: esk_series_part_keys with esk_series_part_log, esk_series_part_keys
@@ -75,6 +75,18 @@
 /// esk_series_part_breaks.
 #define ESK_SERIES_BREAKS_BYTES(row_bytes)                                     \
     ESK_ARENA_PIECE(ESK_BY_POINTER(65, 72, 88) + (row_bytes))
+
+/// Packed pages: esk_series_part_packed.
+/// fields    columns, one more with a variable one
+/// linear    of these, the ones of mode ESK_PACK_LINEAR: the key, if nothing
+///           else is said
+/// readers   config.readers, not 0: 2
+#define ESK_SERIES_PACKED_BYTES(fields, row_bytes, linear, readers)            \
+    ESK_ARENA_PIECE(ESK_BY_POINTER(34, 48, 80) +                               \
+                    2u * (uint32_t)sizeof(esk_key) + 8u * (fields) +           \
+                    2u * (row_bytes) +                                         \
+                    (1u + (uint32_t)(readers)) *                               \
+                        (24u + (fields) + (row_bytes) + 4u * (linear)))
 
 /// A variable column, and a sync journal.
 #define ESK_SERIES_VAR_BYTES ESK_ARENA_PIECE(ESK_BY_POINTER(68, 88, 120))

@@ -58,7 +58,7 @@
     ESK_ROW_COLUMN_OF(#name, unit, ESK_ROW_##type)
 #define ESK_ROW_COLUMN_OF(...) ESK_ROW_COLUMN_AS(__VA_ARGS__)
 #define ESK_ROW_COLUMN_AS(name, unit, c, array, type, n, flags)                \
-    {name, unit, type, n, flags, NULL},
+    {name, unit, type, n, flags, NULL, 0},
 
 #define ESK_ROW_WITH(attribute, row, list)                                     \
     struct attribute row{list(ESK_ROW_MEMBER)};                                \

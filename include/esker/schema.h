@@ -88,6 +88,20 @@ enum esk_column_flags {
     ESK_COLUMN_MISSING = 1u << 1,
 };
 
+/// How a packed series (enum esk_codec) writes a column's values. A number of
+/// decimals, 0 .. 3, is added to ESK_PACK_DECIMAL.
+enum esk_pack_mode {
+    ESK_PACK_DEFAULT = 0, ///< the key linear, integers delta, f32 float, else
+                          ///< raw
+    ESK_PACK_DELTA = 1,   ///< integers: the change
+    ESK_PACK_LINEAR = 2,  ///< integers: the change of the change
+    ESK_PACK_FLOAT = 3,   ///< f32: the change of its bits, in order form
+    ESK_PACK_DECIMAL = 4, ///< f32 that are decimal numbers: the change of the
+                          ///< number. Other values are stored whole.
+    ESK_PACK_DECIMAL_MAX = 7,
+    ESK_PACK_RAW = 8, ///< whether it changed, and then its bytes; not the key
+};
+
 /// One column. Strings are borrowed, NUL-terminated UTF-8.
 struct esk_column {
     const char *name; ///< 1 .. ESK_NAME_BYTES_MAX bytes, unique in the table
@@ -99,6 +113,7 @@ struct esk_column {
     /// numeric column of at most ESK_MISSING_BYTES_MAX bytes, not the key: no
     /// range has it, and SQL reads it as NULL. NULL: none.
     const void *missing;
+    uint8_t mode; ///< enum esk_pack_mode; 0 if the table is not packed
 };
 
 /// One value index: a zone map, and a bitmap when bitmap_bits is not 0.
@@ -167,6 +182,9 @@ enum esk_fault_kind {
     ESK_FAULT_OTHER_MISSING, ///< of a column
 
     ESK_FAULT_MISSING, ///< the column cannot have a missing value, or not NaN
+    ESK_FAULT_MODE,    ///< the column cannot have this mode
+    ESK_FAULT_CODEC, ///< no such codec; or cell_bytes are no power of two, out
+                     ///< of range, or too few for a row
 };
 
 struct esk_fault {

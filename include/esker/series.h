@@ -41,6 +41,10 @@ struct esk_series_config {
     /// Bound of the spline's error in 1/16 page, 1 .. 16; 0: chosen to fit
     /// key_index_bytes, from 2/16 up to 10/16.
     uint8_t key_error_16ths;
+    /// Packed tables: states of readers, 48 bytes or more each; 0: 2. Cursors
+    /// and gets share them. Where more of them take turns, a row costs a
+    /// decode of up to a cell.
+    uint8_t readers;
 };
 
 /// A condition: lo <= column <= hi, both ends included. NaN and the column's
@@ -155,6 +159,10 @@ struct esk_series_spec {
     uint32_t data_blocks;  ///< blocks for rows; 0: what is left of the device
     uint32_t index_blocks; ///< blocks for index pages; 0: derived
     uint32_t var_blocks;   ///< blocks for variable data; 0: half of data's
+    uint8_t codec;         ///< enum esk_codec
+    uint16_t cell_bytes;   ///< packed: what a get decodes at most, a power of
+                           ///< two from 64 on, at most a page; 0: 256, and 512
+                           ///< for rows of more than 20 bytes
 };
 
 /// What the catalog has of a series beside its schema.
@@ -165,7 +173,8 @@ struct esk_series_options {
     uint8_t run_pages;
     uint8_t full_policy; ///< enum esk_full_policy
     bool keys_repeat;
-    bool has_breaks; ///< an open needs esk_series_part_breaks
+    bool has_breaks;     ///< an open needs esk_series_part_breaks
+    uint16_t cell_bytes; ///< of a packed table; 0: it is not packed
 };
 
 /// Decodes the options of a series.
@@ -237,6 +246,8 @@ struct esk_series_parts {
     /// Tables whose newest rows were dropped (esk_series_erase_after), or that
     /// got columns (esk_series_add_columns).
     const struct esk_series_breaks *breaks;
+    const struct esk_series_packed *packed;     ///< packed tables
+    const struct esk_packed_decimals *decimals; ///< their decimal columns
 };
 
 extern const struct esk_series_keys esk_series_part_keys;
@@ -250,6 +261,8 @@ extern const struct esk_series_sync esk_series_part_sync;
 extern const struct esk_series_ranges esk_series_part_ranges;
 extern const struct esk_series_back esk_series_part_back;
 extern const struct esk_series_breaks esk_series_part_breaks;
+extern const struct esk_series_packed esk_series_part_packed;
+extern const struct esk_packed_decimals esk_series_part_decimals;
 
 /// Every part.
 extern const struct esk_series_parts esk_series_parts_all;
@@ -290,7 +303,7 @@ struct esk_series_plan {
 struct esk_series_cursor {
     /// What it was opened on; NULL: nothing.
     const struct esk_series *series;
-    const uint8_t *next; ///< the next row, in a frame
+    const uint8_t *next; ///< the next row, in a frame; if packed, the page
     uint32_t tag;        ///< device page of `position`
     uint32_t drops;      ///< of the table when that page was entered
     uint32_t position;   ///< data page the cursor is on; head: rows in RAM
@@ -311,7 +324,8 @@ struct esk_series_cursor {
     uint32_t damaged;
     /* Backward. */
     bool started;
-    uint16_t row;  ///< rows of the page that are left
+    uint16_t row;  ///< rows of the page that are left; forward, of a packed
+                   ///< page: the next row
     bool in_write; ///< on the rows in RAM
     bool has_last;
     esk_key last;    ///< rows from this key on are skipped

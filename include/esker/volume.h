@@ -126,7 +126,7 @@ struct esk_table_info {
     uint8_t descriptor_pages;
     uint8_t id;
     uint8_t kind;  ///< enum esk_table_kind
-    uint8_t codec; ///< of its data pages; 0: raw
+    uint8_t codec; ///< of its data pages, enum esk_codec
     uint8_t column_count;
     uint8_t key_column;
     uint8_t index_count;
@@ -151,6 +151,14 @@ enum esk_table_kind {
     ESK_TABLE_KV = 3,
 };
 
+/// How data pages hold rows. The values are on flash and never change.
+enum esk_codec {
+    ESK_CODEC_RAW = 0,
+    /// Rows are stored as differences from the row before, in bits: 1.6 to 11
+    /// times the rows in a page, for more work a row.
+    ESK_CODEC_PACKED = 1,
+};
+
 /// One column, as esk_volume_column returns it.
 struct esk_column_info {
     uint16_t bytes;  ///< width in the row
@@ -159,6 +167,8 @@ struct esk_column_info {
     uint8_t flags;                          ///< enum esk_column_flags
     uint8_t missing[ESK_MISSING_BYTES_MAX]; ///< with ESK_COLUMN_MISSING, as in
                                             ///< a row; else 0
+    uint8_t mode; ///< enum esk_pack_mode, not ESK_PACK_DEFAULT; 0 if the table
+                  ///< is not packed
     char name[ESK_NAME_BYTES_MAX + 1];
     char unit[ESK_NAME_BYTES_MAX + 1];
 };

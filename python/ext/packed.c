@@ -42,7 +42,7 @@ int esk_py_packed_bytes(const struct esk_py_packed_field *given,
     struct esk_packed_field fields[ESK_PACKED_FIELDS_MAX];
     struct esk_packed packed = {
         .fields = fields,
-        .decimals = &esk_packed_decimals,
+        .decimals = &esk_series_part_decimals,
         .row_bytes = row_bytes,
         .cell_mask = (uint16_t)(cell_bytes - 1u),
         .field_count = field_count,

@@ -86,7 +86,8 @@ uint16_t esk_envelope_unit(const struct esk_envelope *envelope,
                            const uint8_t *page) {
     const struct esk_break *behind =
         esk_envelope_break(envelope, esk_page_sequence(page));
-    return behind != NULL ? behind->unit : envelope->unit;
+    return behind != NULL && envelope->unit != 1 ? behind->unit
+                                                 : envelope->unit;
 }
 
 /// Whether the elements of a closed page, by its count, fit into the page.
@@ -140,13 +141,9 @@ uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
     return offset;
 }
 
-/// Finds the newest valid seal. An erased slot ends the list: seals are written
-/// without gaps. Returns as esk_envelope_check.
-static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
-                                            uint8_t *page) {
-    if (esk_envelope_running(envelope) != NULL) {
-        return esk_envelope_running(envelope)->prove(envelope, page);
-    }
+/// An erased slot ends the list: seals are written without gaps.
+ESK_OUT_OF_LINE uint16_t
+esk_envelope_check_seals(const struct esk_envelope *envelope, uint8_t *page) {
     /* With a shape whose other pages are programmed whole there is no seal. */
     const uint8_t seals_max =
         ESK_SHAPED(ESK_SHAPE_ONLY_RUNS, false) ? 1 : UINT8_MAX;
@@ -179,6 +176,14 @@ static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
         closing_write(envelope, envelope->kind, page, best);
     }
     return all && newest ? (uint16_t)ESK_PROVEN_ALL : best;
+}
+
+/// Finds the newest valid seal. Returns as esk_envelope_check.
+static uint16_t seals_prove(const struct esk_envelope *envelope,
+                            uint8_t *page) {
+    return esk_envelope_running(envelope) != NULL
+               ? esk_envelope_running(envelope)->prove(envelope, page)
+               : esk_envelope_check_seals(envelope, page);
 }
 
 /// esk_envelope_check, by checksum, of a page with the right kind and table.

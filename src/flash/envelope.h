@@ -58,12 +58,14 @@ struct esk_breaks {
 
 struct esk_envelope;
 
-/// Seals that stand right behind the elements that they cover, running.c.
-/// A program without such pages does not link them.
+/// Seals of another kind: those that stand right behind the elements that they
+/// cover, running.c, or at the page's end as others, but in pages that are read
+/// in another way. A program without such pages does not link them.
 struct esk_seals {
     /// As esk_envelope_check, of a page whose closing part is not valid.
     uint16_t (*prove)(const struct esk_envelope *envelope, uint8_t *page);
-    /// Writes the seal that is the last of the first `count` elements.
+    /// Writes the seal that is the last of the first `count` elements. NULL:
+    /// seals are at the page's end.
     void (*write)(const struct esk_envelope *envelope, uint8_t *page,
                   uint16_t count);
 };
@@ -73,7 +75,8 @@ extern const struct esk_seals esk_seals_running;
 /// What a valid page must have, and its layout.
 struct esk_envelope {
     const struct esk_breaks *breaks; ///< of the log; NULL: none
-    const struct esk_seals *running; ///< NULL: seals are at the page's end
+    const struct esk_seals *running; ///< NULL: seals are at the page's end,
+                                     ///< and count elements
     uint32_t seed;                   ///< start value of the checksum
     uint16_t page_bytes;
     uint16_t unit;    ///< bytes an element, for seals
@@ -166,6 +169,11 @@ uint32_t esk_envelope_sum_add(const struct esk_envelope *envelope, uint32_t sum,
                               const uint8_t *bytes, uint16_t count);
 uint32_t esk_envelope_sum_end(const struct esk_envelope *envelope,
                               uint32_t sum);
+
+/// As esk_envelope_check, for a page without a valid closing part, whose seals
+/// are at its end.
+uint16_t esk_envelope_check_seals(const struct esk_envelope *envelope,
+                                  uint8_t *page);
 
 enum {
     ESK_PROVEN_ALL = UINT16_MAX, ///< the whole page

@@ -29,6 +29,7 @@ enum esk_page_kind {
     ESK_PAGE_VAR = 0x55,
     ESK_PAGE_TREE = 0x56,
     ESK_PAGE_SYNC = 0x57,
+    ESK_PAGE_PACKED = 0x58,
     ESK_PAGE_LOG = 0x59,
     ESK_PAGE_NODE = 0x60,
 };

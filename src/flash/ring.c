@@ -469,6 +469,14 @@ static void page_pad(const struct esk_ring *ring, uint8_t *page,
     }
 }
 
+/// Whether seals stand behind their elements, rather than at the page's end.
+static inline bool seals_run(const struct esk_ring *ring) {
+    const struct esk_seals *running =
+        esk_envelope_running(&ring->region.envelope);
+    return ESK_SHAPED(ESK_SHAPE_ONLY_RUNS, false) ||
+           (running != NULL && running->write != NULL);
+}
+
 /// Offset after the first `count` elements of a page.
 static uint16_t elements_end(const struct esk_ring *ring, uint16_t count) {
     return (uint16_t)(ESK_ENVELOPE_BYTES +
@@ -476,11 +484,11 @@ static uint16_t elements_end(const struct esk_ring *ring, uint16_t count) {
 }
 
 /// Programs the rest of the page at head, then its closing part.
-static int page_complete(struct esk_ring *ring, uint8_t *page, uint16_t count) {
+static int page_complete(struct esk_ring *ring, uint8_t *page, uint16_t count,
+                         uint16_t used) {
     const struct esk_envelope *envelope = &ring->region.envelope;
     const struct esk_geometry *geometry = esk_region_geometry(&ring->region);
     uint16_t unit = geometry->program_bytes;
-    uint16_t used = elements_end(ring, count);
 
     esk_envelope_close(envelope, page, count);
     if (ring->open_bytes == 0) {
@@ -496,9 +504,8 @@ static int page_complete(struct esk_ring *ring, uint8_t *page, uint16_t count) {
 /// programs the whole page, so that none of them stands for a closing part or a
 /// later seal.
 static ESK_APART int page_seal(struct esk_ring *ring, uint8_t *page,
-                               uint16_t count) {
+                               uint16_t count, uint16_t used) {
     const struct esk_envelope *envelope = &ring->region.envelope;
-    uint16_t used = elements_end(ring, count);
     uint16_t from = ring->open_bytes;
     uint16_t end = used;
     if (from == 0) {
@@ -509,8 +516,7 @@ static ESK_APART int page_seal(struct esk_ring *ring, uint8_t *page,
             end = esk_envelope_page_bytes(envelope);
         }
     }
-    if (ESK_SHAPED(ESK_SHAPE_ONLY_RUNS, false) ||
-        esk_envelope_running(envelope) != NULL) {
+    if (seals_run(ring)) {
         esk_envelope_running(envelope)->write(envelope, page, count);
         ESK_TRY(page_program(ring, page, from, end));
         ring->open_bytes = used;
@@ -530,10 +536,11 @@ static ESK_APART int page_seal(struct esk_ring *ring, uint8_t *page,
     return ESK_OK;
 }
 
-/// Programs `page` at head, or further on as pages fail. seal: the page is not
-/// complete.
+/// Programs `page` at head, or further on as pages fail.
+/// used     where its elements end
+/// seal     the page is not complete
 static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
-                      uint32_t aux, bool seal) {
+                      uint16_t used, uint32_t aux, bool seal) {
     int failure = ESK_OK;
     for (uint8_t tries = 0; tries < TRIES_MAX; tries++) {
         int status = esk_ring_reserve(ring);
@@ -541,10 +548,10 @@ static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
             /* That failure is why there is no next page. */
             return status == ESK_FULL && tries > 0 ? failure : status;
         }
-        page_pad(ring, page, elements_end(ring, count));
+        page_pad(ring, page, used);
         esk_envelope_open(page, ring->head, aux);
-        status = seal ? page_seal(ring, page, count)
-                      : page_complete(ring, page, count);
+        status = seal ? page_seal(ring, page, count, used)
+                      : page_complete(ring, page, count, used);
         if (status == ESK_OK) {
             esk_increment(&ring->region.stats->programs);
             ring->worn = 0;
@@ -558,8 +565,14 @@ static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
 
 int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
                     uint32_t aux, uint32_t *position) {
+    return esk_ring_append_to(ring, page, count, elements_end(ring, count), aux,
+                              position);
+}
+
+int esk_ring_append_to(struct esk_ring *ring, uint8_t *page, uint16_t count,
+                       uint16_t end, uint32_t aux, uint32_t *position) {
     ESK_ASSERT(page != NULL && count <= ring->room);
-    ESK_TRY(page_write(ring, page, count, aux, false));
+    ESK_TRY(page_write(ring, page, count, end, aux, false));
     esk_ring_open_none(ring);
     if (position != NULL) {
         *position = ring->head;
@@ -579,8 +592,7 @@ bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count) {
     const struct esk_geometry *geometry = esk_region_geometry(&ring->region);
     uint16_t used = elements_end(ring, count);
     uint16_t seals = (uint16_t)((ring->open_seals + 1u) * ESK_SEAL_BYTES);
-    if (ESK_SHAPED(ESK_SHAPE_ONLY_RUNS, false) ||
-        esk_envelope_running(&ring->region.envelope) != NULL) {
+    if (seals_run(ring)) {
         seals = 0;
     }
     if (geometry->program_bytes > ESK_SEAL_BYTES ||
@@ -600,5 +612,5 @@ bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count) {
 int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
                   uint32_t aux) {
     ESK_ASSERT(page != NULL && esk_ring_can_seal(ring, count));
-    return page_write(ring, page, count, aux, true);
+    return page_write(ring, page, count, elements_end(ring, count), aux, true);
 }

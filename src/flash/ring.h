@@ -229,6 +229,12 @@ int esk_ring_reserve(struct esk_ring *ring);
 int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
                     uint32_t aux, uint32_t *position);
 
+/// The same for elements of no fixed width, which end at the offset `end`. Of
+/// such a ring the unit is 1, so that its seals count bytes, and a page has at
+/// most as many elements as bytes.
+int esk_ring_append_to(struct esk_ring *ring, uint8_t *page, uint16_t count,
+                       uint16_t end, uint32_t aux, uint32_t *position);
+
 /// Moves head back to the first block that begins at `position` or later, as
 /// far as blocks can be erased and a mount can search past them. No page from
 /// `position` on is needed. The last block is erased first, so power loss

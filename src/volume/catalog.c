@@ -56,6 +56,7 @@ void esk_descriptor_start(struct esk_descriptor *reader,
     reader->row_offset = 0;
     reader->rest = 0;
     reader->row_bytes = info->row_bytes;
+    reader->has_modes = info->codec != 0;
     reader_page(reader);
 }
 
@@ -302,10 +303,12 @@ int esk_descriptor_column(struct esk_descriptor *descriptor,
     column->type = head[ESK_CATALOG_COLUMN_TYPE];
     column->flags = head[ESK_CATALOG_COLUMN_FLAGS];
     column->bytes = esk_load_u16(head + ESK_CATALOG_COLUMN_BYTES);
+    column->mode = head[ESK_CATALOG_COLUMN_MODE];
     column->offset = descriptor->row_offset;
     ESK_TRY(descriptor->status);
     if (column->type == 0 || column->type > ESK_TYPE_VAR ||
-        head[ESK_CATALOG_COLUMN_MODE] != 0) {
+        head[ESK_CATALOG_COLUMN_MODE] >
+            (descriptor->has_modes ? ESK_PACK_DECIMAL_MAX : 0)) {
         descriptor->status = ESK_E_UNSUPPORTED;
     } else if (column->bytes == 0 ||
                column->bytes > descriptor->row_bytes - column->offset ||
@@ -394,6 +397,10 @@ int esk_volume_column(struct esk_volume *volume,
     column->offset = place.offset;
     column->type = place.type;
     column->flags = place.flags;
+    column->mode = place.mode;
+    if (info->codec != 0 && place.mode == 0) {
+        column->mode = ESK_PACK_RAW;
+    }
     return ESK_OK;
 }
 

@@ -138,7 +138,7 @@ static void alteration_put(struct esk_catalog_writer *writer,
     for (uint8_t i = info->column_count; spec != NULL && i < spec->column_count;
          i++) {
         uint16_t offset = esk_row_offset(spec->columns, i);
-        esk_writer_put_column(writer, &spec->columns[i],
+        esk_writer_put_column(writer, info, &spec->columns[i], false,
                               row != NULL ? row + offset : NULL);
     }
     entries_copy(writer, &old, info->index_count);

@@ -76,6 +76,7 @@ static void writer_put_head(struct esk_catalog_writer *writer,
     memset(head, 0, sizeof head);
     head[ESK_DESCRIPTOR_ID] = info->id;
     head[ESK_DESCRIPTOR_KIND] = info->kind;
+    head[ESK_DESCRIPTOR_CODEC] = info->codec;
     head[ESK_DESCRIPTOR_COLUMN_COUNT] = spec->column_count;
     head[ESK_DESCRIPTOR_KEY_COLUMN] = spec->key_column;
     head[ESK_DESCRIPTOR_INDEX_COUNT] = info->index_count;
@@ -103,7 +104,8 @@ static void writer_put_head(struct esk_catalog_writer *writer,
 }
 
 void esk_writer_put_column(struct esk_catalog_writer *writer,
-                           const struct esk_column *column,
+                           const struct esk_table_info *info,
+                           const struct esk_column *column, bool is_key,
                            const uint8_t *value) {
     uint8_t head[ESK_CATALOG_COLUMN_HEAD];
     uint8_t name = text_bytes(column->name);
@@ -117,6 +119,10 @@ void esk_writer_put_column(struct esk_catalog_writer *writer,
         head, (uint16_t)(sizeof head - 2u + name + unit + behind + missing));
     head[ESK_CATALOG_COLUMN_TYPE] = column->type;
     head[ESK_CATALOG_COLUMN_FLAGS] = column->flags;
+    if (info->codec != 0) {
+        head[ESK_CATALOG_COLUMN_MODE] =
+            esk_mode_stored(column->type, column->mode, is_key);
+    }
     if (missing > 0) {
         head[ESK_CATALOG_COLUMN_FLAGS] |= ESK_COLUMN_MISSING;
     }
@@ -159,7 +165,8 @@ static void addition_put(struct esk_catalog_writer *writer, const void *what) {
     const struct esk_table_info *info = addition->info;
     writer_put_head(writer, spec, info);
     for (uint8_t i = 0; i < spec->column_count; i++) {
-        esk_writer_put_column(writer, &spec->columns[i], NULL);
+        esk_writer_put_column(writer, info, &spec->columns[i],
+                              i == spec->key_column, NULL);
     }
     for (uint8_t i = 0; i < info->index_count; i++) {
         const struct esk_index_spec *index = &addition->indexes[i];

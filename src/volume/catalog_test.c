@@ -371,7 +371,8 @@ ESK_TEST(catalog_refuses_a_descriptor_that_its_pages_cannot_hold) {
                                       i == 0 ? ESK_TYPE_U32 : ESK_TYPE_U8,
                                       0,
                                       0,
-                                      NULL};
+                                      NULL,
+                                      0};
     }
     wanted.table.columns = many;
     table_columns(&wanted.table, ESK_COLUMN_COUNT_MAX);

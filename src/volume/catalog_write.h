@@ -44,10 +44,11 @@ int esk_catalog_commit(struct esk_volume *volume,
 void esk_writer_put(struct esk_catalog_writer *writer, const void *in,
                     uint16_t count);
 
-/// Writes a column's entry.
+/// Writes the entry of a column of table `info`.
 /// value    the column's bytes in older rows; NULL: there are no older rows.
 void esk_writer_put_column(struct esk_catalog_writer *writer,
-                           const struct esk_column *column,
+                           const struct esk_table_info *info,
+                           const struct esk_column *column, bool is_key,
                            const uint8_t *value);
 
 #endif

@@ -38,6 +38,8 @@ const char *esk_fault_text(uint8_t kind) {
         "the existing column has another unit",
         "the existing column has another missing value, or none",
         "a missing value is a number of at most 4 bytes, not of the key",
+        "the column's mode does not fit its type, or the table is not packed",
+        "the codec is unknown, or a row does not fit its cell_bytes",
     };
     if (kind >= sizeof texts / sizeof texts[0]) {
         return "unknown fault";

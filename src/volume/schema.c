@@ -47,6 +47,23 @@ bool esk_type_is_number(uint8_t type) {
     return type >= ESK_TYPE_I8 && type <= ESK_TYPE_F64;
 }
 
+uint8_t esk_mode_stored(uint8_t type, uint8_t mode, bool is_key) {
+    bool is_integer = esk_type_is_integer(type);
+    if (mode == ESK_PACK_DEFAULT) {
+        return is_key                 ? ESK_PACK_LINEAR
+               : is_integer           ? ESK_PACK_DELTA
+               : type == ESK_TYPE_F32 ? ESK_PACK_FLOAT
+                                      : 0;
+    }
+    if (mode == ESK_PACK_RAW) {
+        return is_key || type == ESK_TYPE_VAR ? UINT8_MAX : 0;
+    }
+    bool fits = mode <= ESK_PACK_LINEAR
+                    ? is_integer
+                    : type == ESK_TYPE_F32 && mode <= ESK_PACK_DECIMAL_MAX;
+    return fits ? mode : UINT8_MAX;
+}
+
 static bool bitmap_bits_are_good(uint8_t bits) {
     return bits == 0 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
 }

@@ -22,6 +22,10 @@ uint8_t esk_schema_fault(const struct esk_table_spec *spec, uint16_t page_bytes,
 bool esk_type_is_integer(uint8_t type);
 bool esk_type_is_number(uint8_t type);
 
+/// The mode that the catalog has for a packed table's column of `type`, whose
+/// specification has `mode`; UINT8_MAX: it cannot have that.
+uint8_t esk_mode_stored(uint8_t type, uint8_t mode, bool is_key);
+
 /// Whether an index of a catalog is valid on a column of `type`.
 bool esk_index_is_sound(const struct esk_index_spec *spec, uint8_t type);
 

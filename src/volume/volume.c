@@ -381,7 +381,8 @@ int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
     if (esk_table_is_open(volume, info->id)) {
         return ESK_E_BUSY;
     }
-    if (info->kind != kind || info->codec != 0 ||
+    if (info->kind != kind ||
+        info->codec > (kind == ESK_TABLE_SERIES ? ESK_CODEC_PACKED : 0) ||
         info->incompatible_features != 0) {
         return ESK_E_UNSUPPORTED;
     }

@@ -82,7 +82,8 @@ struct esk_descriptor {
     uint16_t offset;     ///< in `page`
     uint16_t row_offset; ///< of the next column
     uint16_t row_bytes;
-    uint16_t rest; ///< unread bytes of the entry
+    uint16_t rest;  ///< unread bytes of the entry
+    bool has_modes; ///< columns may have modes
 };
 
 /// One region of a table.
@@ -123,6 +124,7 @@ struct esk_column_place {
     uint16_t offset; ///< in the row
     uint8_t type;
     uint8_t flags;
+    uint8_t mode; ///< as stored
 };
 
 /// Reads the next column; to be called column_count times.

@@ -97,6 +97,7 @@ enum esk_option_tag {
     ESK_OPTION_TREE = 3,   ///< store u8, k in percent u8
     ESK_OPTION_BREAKS = 4, ///< places where a series was broken off
     ESK_OPTION_KV = 5,     ///< of a kv table, enum esk_option_kv_offset
+    ESK_OPTION_PACKED = 6, ///< cell's bytes as a power of two, u8
 };
 
 enum esk_option_kv_offset {

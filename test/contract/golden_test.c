@@ -50,10 +50,10 @@ static uint32_t row_make(uint32_t i, uint8_t *row, char *note) {
 static void table_make(struct esk_volume *volume) {
     static const uint8_t edges[] = {0x0C, 0xFE, 0x00, 0x00, 0xF4, 0x01};
     const struct esk_column columns[] = {
-        {"time", "s", ESK_TYPE_U32, 0, 0, NULL},
-        {"level", "mm", ESK_TYPE_I16, 0, 0, NULL},
-        {"temp", "degC", ESK_TYPE_F32, 0, 0, NULL},
-        {"note", "", ESK_TYPE_VAR, 0, 0, NULL},
+        {"time", "s", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"level", "mm", ESK_TYPE_I16, 0, 0, NULL, 0},
+        {"temp", "degC", ESK_TYPE_F32, 0, 0, NULL, 0},
+        {"note", "", ESK_TYPE_VAR, 0, 0, NULL, 0},
     };
     const struct esk_index_spec indexes[] = {
         {.column = 1, .bitmap_bits = 8, .edges = edges, .edge_count = 3},

@@ -66,8 +66,8 @@ static bool row_is_gone(uint32_t i) {
 static void image_make(const struct esk_device *device, size_t which) {
     const struct esk_volume_config config = {.uuid = {0x74, 0x72, 0x65, 0x65}};
     const struct esk_column columns[] = {
-        {"key", "", ESK_TYPE_I16, 0, 0, NULL},
-        {"text", "", ESK_TYPE_BYTES, 8, 0, NULL},
+        {"key", "", ESK_TYPE_I16, 0, 0, NULL, 0},
+        {"text", "", ESK_TYPE_BYTES, 8, 0, NULL, 0},
     };
     const struct esk_tree_spec spec = {.table = {.name = "golden",
                                                  .columns = columns,

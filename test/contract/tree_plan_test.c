@@ -11,7 +11,7 @@
 enum { ROW_BYTES = 16, ROWS_MAX = 20000 };
 
 static const struct esk_column columns[] = {
-    {"key", "", ESK_TYPE_U32, 0, 0, NULL},
+    {"key", "", ESK_TYPE_U32, 0, 0, NULL, 0},
     {"value", "", ESK_TYPE_BYTES, ROW_BYTES - 4, 0, NULL},
 };
 

@@ -24,7 +24,7 @@ enum {
 
 static struct esk_packed_field fields[FIELDS_MAX];
 static struct esk_packed packed = {.fields = fields,
-                                   .decimals = &esk_packed_decimals};
+                                   .decimals = &esk_series_part_decimals};
 static uint8_t *page;
 static struct esk_packed_state *reader;
 

@@ -99,6 +99,8 @@ static int table_create(struct esk_model_series *model) {
         .data_blocks = table->data_blocks,
         .index_blocks = table->index_blocks,
         .var_blocks = table->var_blocks,
+        .codec = table->packed ? ESK_CODEC_PACKED : ESK_CODEC_RAW,
+        .cell_bytes = table->cell_bytes,
     };
     return esk_series_create(&model->volume, &spec, NULL);
 }
@@ -122,6 +124,7 @@ static int table_learn(struct esk_model_series *model) {
     struct esk_series_config config = {
         .erase_ahead = model->table.erase_ahead,
         .key_index_bytes = model->table.key_index_bytes,
+        .readers = model->table.readers,
     };
     struct esk_table_info info;
     ESK_TRY(esk_volume_find(&model->volume, "log", &info));
@@ -144,6 +147,7 @@ static int series_open(struct esk_model_series *model) {
     struct esk_series_config config = {
         .erase_ahead = model->table.erase_ahead,
         .key_index_bytes = model->table.key_index_bytes,
+        .readers = model->table.readers,
     };
     /* What a former life left in RAM must not matter. */
     memset(model->arena, 0xA5, model->arena_bytes);

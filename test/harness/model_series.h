@@ -53,8 +53,11 @@ struct esk_model_series_table {
     bool wide_key;    ///< an i64 key with negative values, else u32
     bool edges_given; ///< of the first index; else learned
     bool has_var;
-    bool no_marks;       ///< the driver keeps no bad-block marks
-    bool keys_repeat;    ///< needs pad_bytes, so that such rows differ
+    bool no_marks;    ///< the driver keeps no bad-block marks
+    bool keys_repeat; ///< needs pad_bytes, so that such rows differ
+    bool packed;      ///< codec; its readers and cells: the next two
+    uint8_t readers;
+    uint16_t cell_bytes;
     uint8_t index_count; ///< 0, 1 (v: i32) or 2 (v, and w: i16)
     uint8_t full_policy; ///< enum esk_full_policy
     uint8_t group_pages;

@@ -53,10 +53,10 @@ static void row_make(uint32_t key, struct row *row) {
 
 static void create(void) {
     static const struct esk_column columns[4] = {
-        {"key", "s", ESK_TYPE_U32, 0, 0, NULL},
-        {"v1", "", ESK_TYPE_I32, 0, 0, NULL},
-        {"v2", "", ESK_TYPE_I32, 0, 0, NULL},
-        {"v3", "", ESK_TYPE_I32, 0, 0, NULL},
+        {"key", "s", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"v1", "", ESK_TYPE_I32, 0, 0, NULL, 0},
+        {"v2", "", ESK_TYPE_I32, 0, 0, NULL, 0},
+        {"v3", "", ESK_TYPE_I32, 0, 0, NULL, 0},
     };
     static const struct esk_index_spec index = {.column = 1, .bitmap_bits = 16};
     static const struct esk_series_spec spec = {

@@ -73,8 +73,8 @@ static int scan(uint32_t *rows) {
 
 int fault_create(void) {
     static const struct esk_column columns[2] = {
-        {"key", "s", ESK_TYPE_U32, 0, 0, NULL},
-        {"value", "", ESK_TYPE_I32, 0, 0, NULL},
+        {"key", "s", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"value", "", ESK_TYPE_I32, 0, 0, NULL, 0},
     };
     static const struct esk_index_spec index = {.column = 1, .bitmap_bits = 16};
     static const struct esk_series_spec spec = {

@@ -97,10 +97,10 @@ static int scan(bool settle) {
 
 int fault_create(void) {
     static const struct esk_column columns[4] = {
-        {"key", "", ESK_TYPE_U32, 0, 0, NULL},
-        {"number", "", ESK_TYPE_U32, 0, 0, NULL},
-        {"version", "", ESK_TYPE_U32, 0, 0, NULL},
-        {"both", "", ESK_TYPE_U32, 0, 0, NULL},
+        {"key", "", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"number", "", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"version", "", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"both", "", ESK_TYPE_U32, 0, 0, NULL, 0},
     };
     static const struct esk_tree_spec spec = {.table = {.name = "log",
                                                         .columns = columns,

@@ -65,10 +65,10 @@ static void tell(uint8_t number, uint16_t is_synced, uint16_t is_tried) {
 
 static void create(void) {
     static const struct esk_column columns[4] = {
-        {"key", "", ESK_TYPE_U32, 0, 0, NULL},
-        {"number", "", ESK_TYPE_U32, 0, 0, NULL},
-        {"version", "", ESK_TYPE_U32, 0, 0, NULL},
-        {"both", "", ESK_TYPE_U32, 0, 0, NULL},
+        {"key", "", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"number", "", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"version", "", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"both", "", ESK_TYPE_U32, 0, 0, NULL, 0},
     };
     static const struct esk_tree_spec spec = {.table = {.name = "tree",
                                                         .columns = columns,

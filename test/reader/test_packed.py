@@ -74,7 +74,7 @@ def packed_of(codec, fields, cell_bytes, unit):
         made.part_bytes = field.bytes + (5 if field.mode == LINEAR else 1)
         made.is_word = field.bytes == 4 and field.mode in (1, LINEAR)
     decimals = ctypes.addressof(
-        ctypes.c_char.in_dll(codec, "esk_packed_decimals")
+        ctypes.c_char.in_dll(codec, "esk_series_part_decimals")
     )
     width = sum(field.bytes for field in fields)
     packed = CPacked(

@@ -273,8 +273,8 @@ static struct esk_fixture fixture;
 
 static int table_create(const char *name) {
     static const struct esk_column columns[] = {
-        {"key", "", ESK_TYPE_U32, 0, 0, NULL},
-        {"v", "", ESK_TYPE_I32, 0, 0, NULL}};
+        {"key", "", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"v", "", ESK_TYPE_I32, 0, 0, NULL, 0}};
     struct esk_series_spec spec = {.table = {.name = name,
                                              .columns = columns,
                                              .column_count = 2,

@@ -24,8 +24,9 @@ static struct esk_series *series_open(struct esk_volume *volume,
 }
 
 ESK_TEST(refusing_table_keeps_the_values_of_a_block_that_failed) {
-    const struct esk_column columns[] = {{"k", "", ESK_TYPE_I64, 0, 0, NULL},
-                                         {"v", "", ESK_TYPE_VAR, 0, 0, NULL}};
+    const struct esk_column columns[] = {
+        {"k", "", ESK_TYPE_I64, 0, 0, NULL, 0},
+        {"v", "", ESK_TYPE_VAR, 0, 0, NULL, 0}};
     const struct esk_series_spec spec = {
         .table = {.name = "t",
                   .columns = columns,

@@ -273,10 +273,10 @@ ESK_TEST(shape_keeps_what_was_synced_and_gives_what_the_catalog_gives) {
 static void volume_make(const char *uuid, bool has_second) {
     const struct esk_device *device = esk_sim_device(twin.sim);
     static const struct esk_column columns[] = {
-        {"time", "s", ESK_TYPE_U32, 0, 0, NULL},
-        {"air", "mdegC", ESK_TYPE_I32, 0, 0, NULL},
-        {"ground", "mdegC", ESK_TYPE_I32, 0, 0, NULL},
-        {"water", "mdegC", ESK_TYPE_I32, 0, 0, NULL},
+        {"time", "s", ESK_TYPE_U32, 0, 0, NULL, 0},
+        {"air", "mdegC", ESK_TYPE_I32, 0, 0, NULL, 0},
+        {"ground", "mdegC", ESK_TYPE_I32, 0, 0, NULL, 0},
+        {"water", "mdegC", ESK_TYPE_I32, 0, 0, NULL, 0},
     };
     struct esk_volume_config config = {.tables_max = 2};
     struct esk_series_spec spec = {.table = {.name = "log",

@@ -366,6 +366,47 @@ void esk_summary_fold(const struct esk_summary_column *columns, uint8_t count,
     }
 }
 
+void esk_summary_reach(const struct esk_summary_column *columns, uint8_t count,
+                       uint8_t *entry, const uint8_t *row) {
+    for (uint8_t i = 0; i < count; i++) {
+        const struct esk_summary_column *column = &columns[i];
+        uint8_t width = column->width;
+        struct summary_number order;
+        if (esk_order_bytes(column->type, width, row + column->offset,
+                            order.byte)) {
+            if (summary_is_below(order.byte, entry, width)) {
+                memcpy(entry, order.byte, width);
+            }
+            if (summary_is_below(entry + width, order.byte, width)) {
+                memcpy(entry + width, order.byte, width);
+            }
+        }
+        entry += summary_part_bytes(column);
+    }
+}
+
+void esk_summary_mark(const struct esk_summary_column *columns, uint8_t count,
+                      uint8_t *entry, const uint8_t *row) {
+    for (uint8_t i = 0; i < count; i++) {
+        const struct esk_summary_column *column = &columns[i];
+        uint8_t width = column->width;
+        uint8_t *bitmap = entry + width + width;
+        struct summary_number order;
+        if (column->bitmap_bits > 0 &&
+            esk_order_bytes(column->type, width, row + column->offset,
+                            order.byte)) {
+            struct summary_grid grid;
+            summary_fit_zone(&grid, entry, column);
+            uint8_t cell =
+                column->edges == NULL
+                    ? summary_cell_of(&grid, order.byte, entry, width)
+                    : summary_bucket(column, order.byte);
+            bitmap[cell >> 3] |= summary_mask(cell);
+        }
+        entry += summary_part_bytes(column);
+    }
+}
+
 /* ------------------------------------------------------------------ merge */
 
 /// Widens the zone of `part` by that of `other`.

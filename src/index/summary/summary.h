@@ -77,6 +77,13 @@ void esk_summary_fold(const struct esk_summary_column *columns, uint8_t count,
                       uint8_t *entry, const uint8_t *rows, uint16_t row_count,
                       uint16_t row_bytes);
 
+/// The same for rows that come one after another, in two passes: begin with an
+/// empty entry, let it reach each row, then mark each row in it.
+void esk_summary_reach(const struct esk_summary_column *columns, uint8_t count,
+                       uint8_t *entry, const uint8_t *row);
+void esk_summary_mark(const struct esk_summary_column *columns, uint8_t count,
+                      uint8_t *entry, const uint8_t *row);
+
 /// Extends `zones` by what `entry` covers. `zones` is an entry without bitmaps:
 /// 2 * width bytes a column, the layout of the same columns with bitmap_bits 0.
 void esk_summary_merge_zones(const struct esk_summary_column *columns,

@@ -9,6 +9,7 @@
 #include "base/counter.h"
 
 struct page_source {
+    const struct esk_series *series;
     const struct esk_ring *ring;
     uint32_t position;
 };
@@ -27,12 +28,16 @@ static ESK_APART int page_load(void *context, uint32_t tag, uint8_t *page) {
     if (status == ESK_OK && breaks != NULL) {
         breaks->shorten(breaks, source->position, page);
     }
+    if (status == ESK_OK && esk_packing(source->series) != NULL) {
+        esk_parts(source->series)->packed->loaded(source->series, page);
+    }
     return status;
 }
 
 int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
                    uint32_t position, uint8_t **page, uint8_t *frame) {
-    struct page_source source = {.ring = ring, .position = position};
+    struct page_source source = {
+        .series = series, .ring = ring, .position = position};
     if (position < ring->tail || position >= ring->head ||
         (esk_ring_is_broken(ring) && esk_ring_gap(ring, position) != NULL)) {
         return ESK_NOT_FOUND;

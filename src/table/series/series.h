@@ -48,6 +48,7 @@ enum esk_series_dirty {
 
 struct esk_arena;
 struct esk_series_memory;
+struct esk_series_packing;
 
 /// The part of breaks, followed by a row with the values of new columns.
 struct esk_series_break_list {
@@ -82,8 +83,9 @@ struct esk_series {
     const struct esk_series_parts *parts;
     uint8_t *write_page; ///< rows that are in no complete page
     uint8_t *var_page;   ///< bytes that are in no complete page; NULL without
-    struct esk_ring *journal; ///< NULL: syncs seal
-    struct esk_ring *var;     ///< NULL without a variable column
+    struct esk_ring *journal;           ///< NULL: syncs seal
+    struct esk_ring *var;               ///< NULL without a variable column
+    struct esk_series_packing *packing; ///< NULL: pages are raw
     struct esk_series_shape shape;
     uint16_t write_count; ///< rows in the write page
     bool has_newest;
@@ -163,6 +165,12 @@ static inline struct esk_ring *esk_var_ring(const struct esk_series *series) {
 static inline struct esk_ring *esk_sync_ring(const struct esk_series *series) {
     return ESK_SHAPED_SERIES(
         ESK_SHAPE_SYNC_BLOCKS == 0 ? NULL : series->journal, series->journal);
+}
+
+/// What a table with packed pages has more; NULL: its pages are raw.
+static inline struct esk_series_packing *
+esk_packing(const struct esk_series *series) {
+    return ESK_SHAPED_SERIES(NULL, series->packing);
 }
 
 /* series.c: small functions for all files. */
@@ -400,6 +408,8 @@ struct esk_series_log {
 struct esk_series_layout {
     uint16_t entry_bytes; ///< of a summary entry
     uint16_t edges_bytes; ///< of all given edges
+    uint16_t state_bytes; ///< packed: of a writer or reader
+    uint8_t field_count;  ///< packed
     /* Offsets of the columns; only with a value index. */
     uint16_t offset[ESK_COLUMN_COUNT_MAX];
     uint8_t type[ESK_COLUMN_COUNT_MAX]; ///< and ESK_SERIES_HAS_MISSING
@@ -489,6 +499,62 @@ struct esk_series_breaks {
     /// Makes in `row` a row with all columns from the `width` bytes at `bytes`.
     void (*widen)(const struct esk_series *series, uint8_t *row,
                   const uint8_t *bytes, uint16_t width);
+};
+
+/// Packed pages. A *row* of a page is in memory of the part until another one
+/// is read. A row that cannot be read, of a hostile page, is all zeros.
+struct esk_series_packed {
+    const struct esk_seals *seals; ///< of the data ring
+    /// Adds a column to the layout's sizes; also its fields to `packing`,
+    /// unless that is NULL. Returns ESK_OK; ESK_E_CORRUPT.
+    int (*column)(struct esk_series_layout *layout,
+                  struct esk_series_packing *packing,
+                  const struct esk_column_place *column, bool is_key);
+    /// Carves what the table has more.
+    void (*carve)(struct esk_arena *arena, const struct esk_table_info *info,
+                  const struct esk_series_layout *layout, uint8_t readers,
+                  struct esk_series_memory *memory);
+    /// Fills it in, without the fields.
+    void (*make)(struct esk_series *series,
+                 const struct esk_series_memory *memory,
+                 const struct esk_series_options *options);
+    /// Makes the page writable, after the fields are there.
+    void (*begin)(struct esk_series *series);
+    /// Appends a row to the write page, and programs that first if it is full.
+    /// As esk_series_append_var, for a row that may come next.
+    int (*append)(struct esk_series *series, esk_key key, const uint8_t *row,
+                  const uint8_t *value, uint32_t bytes);
+    /// Seals the write page. Returns ESK_OK; ESK_NOT_FOUND: it cannot be
+    /// sealed; as esk_ring_seal.
+    int (*seal)(struct esk_series *series);
+    /// Programs the write page at the head of `ring`. As esk_ring_append.
+    int (*write)(struct esk_series *series, struct esk_ring *ring,
+                 uint32_t *position);
+    /// Makes a page that was loaded, maybe sealed, one that counts rows.
+    void (*loaded)(const struct esk_series *series, uint8_t *page);
+    /// Makes a copy of page `page` of the sync journal the write page. Returns
+    /// its rows.
+    uint16_t (*resume)(struct esk_series *series, const uint8_t *page);
+    /// Row `index` of a page.
+    const uint8_t *(*row)(const struct esk_series *series, const uint8_t *page,
+                          uint16_t index);
+    /// As esk_rows_below.
+    uint16_t (*below)(const struct esk_series *series, const uint8_t *page,
+                      uint16_t count, esk_key key);
+    /// Whether a row has a key not below `key`.
+    bool (*reaches)(const struct esk_series *series, const uint8_t *page,
+                    uint16_t count, esk_key key);
+    /// As esk_rows_find.
+    int (*find)(const struct esk_series *series, const uint8_t *page,
+                uint16_t count, esk_key key, void *row);
+    /// Returns in `row`, unless it is NULL, the next of the cursor's rows in
+    /// its page that meets every range. Returns ESK_OK; ESK_NOT_FOUND: there is
+    /// none; ESK_END: the next row is above the cursor's last key.
+    int (*take)(const struct esk_series *series,
+                struct esk_series_cursor *cursor, uint8_t *row);
+    /// Makes `entry` cover the rows of a page.
+    void (*fold)(const struct esk_series *series, const uint8_t *page,
+                 uint8_t *entry);
 };
 
 /// Backward cursors.

@@ -7,10 +7,21 @@
 #include "table/series/series_spec.h"
 #include "volume/schema_plan.h"
 
-/// Whether the columns from `first` on can be added to a table.
-static int columns_check(const struct esk_table_spec *spec, uint8_t first,
+/// Whether the columns can be added to the table that `info` describes.
+static int columns_check(const struct esk_table_spec *spec,
+                         const struct esk_table_info *info,
                          struct esk_fault *fault) {
-    for (uint8_t i = first; i < spec->column_count; i++) {
+    struct esk_series_options options;
+    ESK_TRY(esk_series_options(info, &options));
+    fault->kind = esk_series_mode_fault(spec, info->codec, &fault->column);
+    if (fault->kind == ESK_FAULT_NONE && info->codec != ESK_CODEC_RAW &&
+        !esk_series_cell_fits(spec, options.cell_bytes)) {
+        fault->kind = ESK_FAULT_CODEC;
+    }
+    if (fault->kind != ESK_FAULT_NONE) {
+        return ESK_E_SCHEMA;
+    }
+    for (uint8_t i = info->column_count; i < spec->column_count; i++) {
         if (spec->columns[i].type == ESK_TYPE_VAR) {
             fault->kind = ESK_FAULT_COLUMN_TYPE;
             fault->column = i;
@@ -43,7 +54,7 @@ int esk_series_add_columns(struct esk_volume *volume,
     if (info.column_count == spec->column_count) {
         return ESK_OK;
     }
-    ESK_TRY(columns_check(spec, info.column_count, fault));
+    ESK_TRY(columns_check(spec, &info, fault));
     if (ESK_SHAPED(true, parts->breaks == NULL)) {
         return ESK_E_UNSUPPORTED;
     }

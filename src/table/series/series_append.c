@@ -18,8 +18,14 @@ ESK_OUT_OF_LINE int esk_series_flush(struct esk_series *series) {
     }
     ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
                              ESK_SERIES_DATA));
-    ESK_TRY(esk_ring_append(&series->data, series->write_page,
-                            series->write_count, series->ordinal, &position));
+    if (esk_packing(series) != NULL) {
+        ESK_TRY(
+            esk_parts(series)->packed->write(series, &series->data, &position));
+    } else {
+        ESK_TRY(esk_ring_append(&series->data, series->write_page,
+                                series->write_count, series->ordinal,
+                                &position));
+    }
     series->ordinal += series->write_count;
     series->write_count = 0;
     series->sealed_count = 0;
@@ -57,11 +63,17 @@ static int row_append(struct esk_series *series, const void *row,
     ESK_ASSERT(esk_series_is_idle(series));
     esk_key key = esk_row_key(series, row);
     ESK_TRY(row_admit(series, key));
-    uint8_t *slot = esk_rows_slot(series);
-    esk_row_copy(series, slot, row);
-    if (esk_var_ring(series) != NULL) {
-        slot += esk_shape(series)->var_offset;
-        ESK_TRY(esk_parts(series)->var->write(series, key, value, bytes, slot));
+    if (esk_packing(series) != NULL) {
+        ESK_TRY(
+            esk_parts(series)->packed->append(series, key, row, value, bytes));
+    } else {
+        uint8_t *slot = esk_rows_slot(series);
+        esk_row_copy(series, slot, row);
+        if (esk_var_ring(series) != NULL) {
+            slot += esk_shape(series)->var_offset;
+            ESK_TRY(
+                esk_parts(series)->var->write(series, key, value, bytes, slot));
+        }
     }
     series->write_count++;
     series->newest = key;
@@ -91,7 +103,7 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
     while (done < count && status == ESK_OK) {
         status = row_append(series, row, NULL, 0);
         if (status == ESK_OK) {
-            row = esk_rows_next(series, row);
+            row += esk_shape(series)->row_bytes;
             done++;
         }
     }
@@ -99,6 +111,23 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
         *appended = done;
     }
     return status;
+}
+
+/// Seals the write page. Returns ESK_OK; ESK_NOT_FOUND: it cannot be sealed; as
+/// esk_ring_seal.
+static int page_seal(struct esk_series *series) {
+    if (esk_packing(series) != NULL) {
+        ESK_TRY(esk_parts(series)->packed->seal(series));
+    } else if (esk_ring_can_seal(&series->data, series->write_count)) {
+        ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
+                                 ESK_SERIES_DATA));
+        ESK_TRY(esk_ring_seal(&series->data, series->write_page,
+                              series->write_count, series->ordinal));
+    } else {
+        return ESK_NOT_FOUND;
+    }
+    series->sealed_count = series->write_count;
+    return ESK_OK;
 }
 
 ESK_APART int esk_series_sync(struct esk_series *series) {
@@ -117,14 +146,12 @@ ESK_APART int esk_series_sync(struct esk_series *series) {
             } else {
                 ESK_TRY(esk_series_flush(series));
             }
-        } else if (esk_ring_can_seal(&series->data, series->write_count)) {
-            ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
-                                     ESK_SERIES_DATA));
-            ESK_TRY(esk_ring_seal(&series->data, series->write_page,
-                                  series->write_count, series->ordinal));
-            series->sealed_count = series->write_count;
         } else {
-            ESK_TRY(esk_series_flush(series));
+            int status = page_seal(series);
+            if (status == ESK_NOT_FOUND) {
+                status = esk_series_flush(series);
+            }
+            ESK_TRY(status);
         }
     }
     if ((series->dirty & (ESK_SERIES_DATA | ESK_SERIES_VAR)) != 0) {

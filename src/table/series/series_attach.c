@@ -95,6 +95,11 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
         parts->breaks != NULL
             ? esk_arena_take(arena, sizeof *memory->breaks + info->row_bytes)
             : NULL;
+    memory->packing = NULL;
+    if (ESK_SHAPED_SERIES(false, options->cell_bytes > 0)) {
+        parts->packed->carve(arena, info, layout,
+                             config == NULL ? 0 : config->readers, memory);
+    }
     memory->filled = esk_arena_take(arena, (uint32_t)filled(info) * page_bytes);
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(info, config), 1));
@@ -150,6 +155,9 @@ void esk_series_make(const struct esk_arena *arena,
         series->var = memory->var;
     }
     series->journal = memory->journal;
+    if (ESK_SHAPED_SERIES(false, options->cell_bytes > 0)) {
+        parts->packed->make(series, memory, options);
+    }
     if (parts->keys != NULL) {
         series->key_memory = memory->knots;
         series->key_bytes = key_index_bytes(config);
@@ -228,12 +236,18 @@ static ESK_APART int rings_mount(struct esk_series *series,
     if (esk_parts(series)->breaks != NULL && series->breaks->log.count > 0) {
         config.breaks = &series->breaks->log;
     }
+    if (esk_packing(series) != NULL) {
+        config.unit = 1;
+        config.kind = ESK_PAGE_PACKED;
+        config.running = esk_parts(series)->packed->seals;
+    }
     ESK_TRY(esk_series_ring_mount(series, &series->data, &config, info,
                                   ESK_REGION_DATA, page));
     if (esk_is_broken(series)) {
         ESK_TRY(esk_parts(series)->breaks->mounted(series, page));
     }
     config.breaks = NULL;
+    config.running = NULL;
     if (esk_sync_ring(series) != NULL) {
         ESK_TRY(esk_parts(series)->sync->mount(series, &config, info, page));
     }

@@ -33,7 +33,7 @@ static int page_previous(const struct esk_series *series,
                          uint32_t first, void *row) {
     while (cursor->row > 0) {
         cursor->row--;
-        const uint8_t *bytes = esk_rows_at(series, page, cursor->row);
+        const uint8_t *bytes = esk_rows_read(series, page, cursor->row);
         esk_key key = esk_row_key(series, bytes);
         if (key < cursor->key_lo) {
             return ESK_END;
@@ -61,7 +61,7 @@ static uint32_t last_copy(struct esk_series *series, uint32_t position,
         uint8_t frame = 0;
         if (esk_series_pin(series, &series->data, at, &page, &frame) ==
             ESK_OK) {
-            above = esk_rows_key(series, page, 0) > key;
+            above = esk_rows_key_first(series, page) > key;
             position = above ? position : at;
             esk_pool_unpin(&series->pool, frame);
         }

@@ -69,7 +69,7 @@ static void values_check(struct esk_series *series, uint32_t position,
         if (!pinned(series, &series->data, position, &page, &frame, check)) {
             return;
         }
-        const uint8_t *row = esk_rows_at(series, page, i);
+        const uint8_t *row = esk_rows_read(series, page, i);
         esk_key key = esk_row_key(series, row);
         memcpy(reference, row + esk_shape(series)->var_offset,
                sizeof reference);
@@ -210,8 +210,10 @@ static void page_check(struct esk_series *series, uint8_t *page,
     check->most = check->ordinal;
     if (at < check->kept) {
         uint32_t room = (uint32_t)series->pool.page_bytes - ESK_ENVELOPE_BYTES;
-        check->most =
-            first + (check->kept - at) * (room / esk_rows_width(series, page));
+        check->most = first + (check->kept - at) *
+                                  (room / (esk_packing(series) != NULL
+                                               ? 1u
+                                               : esk_rows_width(series, page)));
     }
     check->previous = at;
     check->known = true;
@@ -294,7 +296,7 @@ static bool entry_covers(struct esk_series *series, uint32_t position,
         return true;
     }
     for (uint16_t row = 0; row < esk_page_count(page); row++) {
-        const uint8_t *bytes = esk_rows_at(series, page, row);
+        const uint8_t *bytes = esk_rows_read(series, page, row);
         for (uint8_t i = 0; i < esk_shape(series)->column_count; i++) {
             const struct esk_summary_column *column = &series->columns[i];
             const uint8_t *value = bytes + column->offset;

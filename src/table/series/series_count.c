@@ -128,6 +128,18 @@ static bool narrow_matches(const struct esk_series *series,
     return i == plan->range_count;
 }
 
+/// Counts the wanted rows of a packed page that are in every range. Returns as
+/// page_count.
+static int rows_unpack(const struct esk_series *series,
+                       struct esk_series_cursor *cursor, uint32_t *count) {
+    int status = ESK_OK;
+    while (status == ESK_OK) {
+        status = esk_parts(series)->packed->take(series, cursor, NULL);
+        *count += status == ESK_OK ? 1u : 0u;
+    }
+    return status;
+}
+
 /// Counts the page's wanted rows, of `width` bytes, that are in every range.
 static uint32_t rows_compare(const struct esk_series *series,
                              const struct esk_series_cursor *cursor,
@@ -155,9 +167,16 @@ static int page_count(const struct esk_series *series,
     if (cursor->stale) {
         return ESK_E_STALE;
     }
-    *count += inside
-                  ? cursor->left
-                  : rows_compare(series, cursor, esk_rows_width(series, page));
+    if (inside &&
+        (esk_packing(series) == NULL ||
+         cursor->key_hi == esk_order_key_max(esk_shape(series)->key_type))) {
+        *count += cursor->left;
+    } else if (esk_packing(series) != NULL) {
+        beyond = rows_unpack(series, cursor, count) == ESK_END;
+        cursor->end -= cursor->left;
+    } else {
+        *count += rows_compare(series, cursor, esk_rows_width(series, page));
+    }
     cursor->left = 0;
     if (beyond) {
         return ESK_END;

@@ -77,7 +77,9 @@ static uint32_t sync_blocks(const struct esk_volume *volume,
     return spec->sync_blocks != 0
                ? spec->sync_blocks
                : esk_series_sync_blocks(esk_volume_geometry(volume),
-                                        info->row_bytes,
+                                        info->codec == ESK_CODEC_RAW
+                                            ? info->row_bytes
+                                            : ESK_SEAL_BYTES,
                                         info->blocks[ESK_REGION_DATA]);
 }
 
@@ -119,6 +121,15 @@ static int regions_place(struct esk_volume *volume,
     return ESK_OK;
 }
 
+/// The power of two that `cell_bytes` is.
+static uint8_t cell_power(uint16_t cell_bytes) {
+    uint8_t power = 0;
+    for (; cell_bytes > 1; cell_bytes /= 2) {
+        power++;
+    }
+    return power;
+}
+
 int esk_series_create(struct esk_volume *volume,
                       const struct esk_series_spec *spec,
                       struct esk_fault *fault) {
@@ -135,6 +146,7 @@ int esk_series_create(struct esk_volume *volume,
     ESK_TRY(esk_series_spec_check(spec, page_bytes, fault));
     ESK_TRY(esk_catalog_begin(volume, ESK_TABLE_SERIES, table, &info, page));
     info.index_count = spec->index_count;
+    info.codec = spec->codec;
     esk_series_spec_derive(spec, page_bytes, &plan.run_pages,
                            &plan.group_pages);
     for (uint8_t i = 0; i < table->column_count; i++) {
@@ -146,6 +158,10 @@ int esk_series_create(struct esk_volume *volume,
     memset(tail, 0, sizeof tail);
     esk_option_add(&info, ESK_OPTION_SERIES, options, sizeof options);
     esk_option_add(&info, ESK_OPTION_TAIL, tail, sizeof tail);
+    if (spec->codec == ESK_CODEC_PACKED) {
+        uint8_t cell = cell_power(esk_series_cell_bytes(spec, page_bytes));
+        esk_option_add(&info, ESK_OPTION_PACKED, &cell, sizeof cell);
+    }
     ESK_TRY(regions_place(volume, spec, &plan, &info, fault, page));
     return esk_catalog_add(volume, table, spec->indexes, &info, fault, page);
 }

@@ -149,10 +149,13 @@ static inline bool row_matches(const struct esk_series *series,
 
 /// Returns in `row` the next of the page's wanted rows that meets every range.
 /// width    bytes of a row of the page
-/// Returns  ESK_OK; ESK_NOT_FOUND when none does.
+/// Returns  ESK_OK; ESK_NOT_FOUND when none does; ESK_END past the last key.
 static ESK_OUT_OF_LINE int row_take(const struct esk_series *series,
                                     struct esk_series_cursor *cursor,
                                     uint16_t width, void *row) {
+    if (esk_packing(series) != NULL) {
+        return esk_parts(series)->packed->take(series, cursor, row);
+    }
     while (cursor->left > 0) {
         const uint8_t *bytes =
             esk_row_whole(series, row_pass(cursor, width), width, row);
@@ -254,7 +257,8 @@ int esk_series_cursor_next(struct esk_series *series,
         esk_words_equal(cursor->drops, drops(series)) &&
         series == cursor->series &&
         esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
-        if (cursor->matches == NULL || esk_parts(series)->ranges == NULL) {
+        if (esk_packing(series) == NULL &&
+            (cursor->matches == NULL || esk_parts(series)->ranges == NULL)) {
             esk_row_copy(series, row,
                          row_pass(cursor, esk_shape(series)->row_bytes));
             return ESK_OK;

@@ -96,7 +96,10 @@ static inline bool esk_forward_enter(const struct esk_series *series,
                                      struct esk_series_cursor *cursor,
                                      uint8_t *page, uint16_t count,
                                      uint32_t first) {
-    uint16_t end = esk_rows_to(series, page, count, cursor->key_hi);
+    /* Each row of a packed page is compared when it is read. */
+    uint16_t end = esk_packing(series) != NULL
+                       ? count
+                       : esk_rows_to(series, page, count, cursor->key_hi);
     if (esk_keys_repeat(series) != 0 && cursor->has_last) {
         uint32_t rest = esk_ordinals(first, cursor->before);
         end = rest < end ? (uint16_t)rest : end;
@@ -107,7 +110,12 @@ static inline bool esk_forward_enter(const struct esk_series *series,
     }
     uint16_t at = esk_forward_wanted(series, cursor, page, count, first);
     at = at < end ? at : end;
-    cursor->next = esk_rows_at(series, page, at);
+    if (esk_packing(series) != NULL) {
+        cursor->next = page;
+        cursor->row = at;
+    } else {
+        cursor->next = esk_rows_at(series, page, at);
+    }
     cursor->left = (uint16_t)(end - at);
     cursor->end = first + end;
     cursor->has_end = true;

@@ -8,6 +8,9 @@
 #include "table/series/series_open.h"
 #include "volume/volume_format.h"
 
+/// A packed table's cells have 2 to the power of so many bytes.
+enum { CELL_POWER_MIN = 6, CELL_POWER_MAX = 14 };
+
 int esk_series_options(const struct esk_table_info *info,
                        struct esk_series_options *options) {
     ESK_ASSERT(info != NULL && options != NULL);
@@ -26,6 +29,15 @@ int esk_series_options(const struct esk_table_info *info,
     options->run_pages = own[1];
     options->full_policy = own[2];
     options->keys_repeat = (own[3] & ESK_OPTION_KEYS_REPEAT) != 0;
+    options->cell_bytes = 0;
+    if (info->codec != ESK_CODEC_RAW) {
+        const uint8_t *cell =
+            esk_option_find(info->options, bytes, ESK_OPTION_PACKED, 1);
+        if (cell == NULL || *cell < CELL_POWER_MIN || *cell > CELL_POWER_MAX) {
+            return ESK_E_CORRUPT;
+        }
+        options->cell_bytes = (uint16_t)(UINT16_C(1) << *cell);
+    }
     options->tail = esk_load_u32(tail + ESK_OPTION_TAIL_POSITION);
     options->floor_key = tail[ESK_OPTION_TAIL_FLAGS] != 0
                              ? esk_load_u64(tail + ESK_OPTION_TAIL_FLOOR_KEY)
@@ -37,10 +49,24 @@ int esk_series_options(const struct esk_table_info *info,
                : ESK_OK;
 }
 
+/// Adds a column of a packed table to the layout.
+static int packed_column(const struct esk_series_parts *parts,
+                         struct esk_series *series,
+                         struct esk_series_layout *layout,
+                         const struct esk_column_place *column, bool is_key) {
+    if (column->mode >= ESK_PACK_DECIMAL && parts->decimals == NULL) {
+        return ESK_E_UNSUPPORTED;
+    }
+    return parts->packed->column(
+        layout, series != NULL ? series->packing : NULL, column, is_key);
+}
+
 /// Reads all columns: the row's shape, and with value indexes each offset.
 static int columns_take(struct esk_descriptor *descriptor,
                         const struct esk_table_info *info,
                         const struct esk_series_options *options,
+                        const struct esk_series_parts *parts,
+                        struct esk_series *series,
                         struct esk_series_layout *layout,
                         struct esk_series_shape *shape) {
     if (info->column_count > ESK_COLUMN_COUNT_MAX ||
@@ -63,6 +89,10 @@ static int columns_take(struct esk_descriptor *descriptor,
             if ((column.flags & ESK_COLUMN_MISSING) != 0) {
                 layout->type[i] |= ESK_SERIES_HAS_MISSING;
             }
+        }
+        if (options->cell_bytes > 0) {
+            ESK_TRY(packed_column(parts, series, layout, &column,
+                                  i == info->key_column));
         }
         if (column.type == ESK_TYPE_VAR) {
             shape->var_offset = column.offset;
@@ -93,11 +123,15 @@ static int layout_read(struct esk_volume *volume,
     }
     layout->entry_bytes = 0;
     layout->edges_bytes = 0;
-    if (options->has_breaks && parts->breaks == NULL) {
+    layout->state_bytes = 0;
+    layout->field_count = 0;
+    if ((options->has_breaks && parts->breaks == NULL) ||
+        (options->cell_bytes > 0 && parts->packed == NULL)) {
         return ESK_E_UNSUPPORTED;
     }
     ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
-    ESK_TRY(columns_take(&descriptor, info, options, layout, shape));
+    ESK_TRY(
+        columns_take(&descriptor, info, options, parts, series, layout, shape));
     if (info->index_count > 0) {
         if (parts->values == NULL || parts->log == NULL) {
             return ESK_E_UNSUPPORTED;
@@ -206,10 +240,13 @@ ESK_APART int esk_series_open_with(struct esk_series **series,
     esk_series_make(&carved, &memory, volume, parts, &scratch->info, &shape,
                     &scratch->options, config);
     int status = ESK_OK;
-    if (shape.column_count > 0) {
+    if (shape.column_count > 0 || scratch->options.cell_bytes > 0) {
         status = layout_read(volume, parts, &scratch->info, &scratch->options,
                              memory.series, memory.edges, layout, &shape,
                              memory.filled);
+    }
+    if (status == ESK_OK && scratch->options.cell_bytes > 0) {
+        parts->packed->begin(memory.series);
     }
     if (status == ESK_OK && scratch->options.has_breaks) {
         status =

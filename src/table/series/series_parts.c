@@ -13,6 +13,8 @@ const struct esk_series_parts esk_series_parts_all = {
     .ranges = &esk_series_part_ranges,
     .back = &esk_series_part_back,
     .breaks = &esk_series_part_breaks,
+    .packed = &esk_series_part_packed,
+    .decimals = &esk_series_part_decimals,
 };
 
 int esk_series_open(struct esk_series **series, struct esk_volume *volume,

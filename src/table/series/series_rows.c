@@ -7,10 +7,19 @@
 
 uint16_t esk_rows_width_of(const struct esk_series *series,
                            const uint8_t *page) {
-    return esk_is_broken(series) && page != series->write_page &&
-                   page[ESK_ENVELOPE_KIND] == ESK_PAGE_DATA
-               ? esk_envelope_unit(&series->data.region.envelope, page)
-               : esk_shape(series)->row_bytes;
+    const struct esk_break *behind = NULL;
+    if (esk_is_broken(series) && page != series->write_page &&
+        page[ESK_ENVELOPE_KIND] == series->data.region.envelope.kind) {
+        behind = esk_envelope_break(&series->data.region.envelope,
+                                    esk_page_sequence(page));
+    }
+    return behind != NULL ? behind->unit : esk_shape(series)->row_bytes;
+}
+
+ESK_OUT_OF_LINE const uint8_t *esk_rows_unpack(const struct esk_series *series,
+                                               const uint8_t *page,
+                                               uint16_t index) {
+    return esk_parts(series)->packed->row(series, page, index);
 }
 
 /// esk_rows_below for keys that are not words.
@@ -31,6 +40,9 @@ static uint16_t below_any(const struct esk_series *series, uint8_t *page,
 uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
                         uint16_t count, esk_key key) {
     const struct esk_series_shape *shape = esk_shape(series);
+    if (esk_packing(series) != NULL) {
+        return esk_parts(series)->packed->below(series, page, count, key);
+    }
     if (!esk_order_is_word(shape->key_type)) {
         return below_any(series, page, count, key);
     }
@@ -41,8 +53,12 @@ uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
 
 ESK_APART uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
                                uint16_t count, esk_key key) {
-    if (count == 0 ||
-        esk_rows_key(series, page, (uint16_t)(count - 1)) <= key) {
+    bool is_all =
+        esk_packing(series) != NULL
+            ? key == esk_order_key_max(esk_shape(series)->key_type)
+            : count == 0 ||
+                  esk_rows_key(series, page, (uint16_t)(count - 1)) <= key;
+    if (is_all) {
         return count;
     }
     return esk_rows_below(series, page, count, (esk_key)(key + 1u));
@@ -50,6 +66,9 @@ ESK_APART uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
 
 ESK_HOST_FLAT int esk_rows_find(const struct esk_series *series, uint8_t *page,
                                 uint16_t count, esk_key key, void *row) {
+    if (esk_packing(series) != NULL) {
+        return esk_parts(series)->packed->find(series, page, count, key, row);
+    }
     uint16_t at = esk_rows_below(series, page, count, key);
     if (esk_keys_repeat(series) != 0 && at < count) {
         uint16_t end = esk_rows_to(series, page, count, key);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The rows of a data page. Only this file depends on their layout:
+/// The rows of a data page. Only this file depends on their layout, and of
+/// packed pages series_packed.c:
 ///
 ///     | envelope | row 0 | row 1 | ... | row count - 1 | free ... seals |
+///     | envelope | row 0 | bits of rows 1, 2, ...      | free ... seals |
 ///
 /// A page is pinned, or the write page. esk_page_count is the number of rows of
 /// a pinned page. A row's bytes are valid as long as the page.
@@ -56,11 +58,25 @@ static inline const uint8_t *esk_row_whole(const struct esk_series *series,
     return row;
 }
 
+/// Row `index` of a packed page.
+const uint8_t *esk_rows_unpack(const struct esk_series *series,
+                               const uint8_t *page, uint16_t index);
+
 /// Row `index`.
 static inline uint8_t *esk_rows_at(const struct esk_series *series,
                                    uint8_t *page, uint16_t index) {
     return page + ESK_ENVELOPE_BYTES +
            (uint16_t)((uint16_t)index * esk_rows_width(series, page));
+}
+
+/// Row `index`, to be read: in the page, or if it is packed until another row
+/// is read.
+static inline const uint8_t *esk_rows_read(const struct esk_series *series,
+                                           uint8_t *page, uint16_t index) {
+    if (esk_packing(series) != NULL) {
+        return esk_rows_unpack(series, page, index);
+    }
+    return esk_rows_at(series, page, index);
 }
 
 /// Row 0, whose offset does not depend on the width of rows.
@@ -79,16 +95,10 @@ static inline uint16_t esk_rows_key_offset(const struct esk_series *series) {
     return (uint16_t)(ESK_ENVELOPE_BYTES + esk_shape(series)->key_offset);
 }
 
-/// The row after `row`, of those in the write page.
-static inline const uint8_t *esk_rows_next(const struct esk_series *series,
-                                           const uint8_t *row) {
-    return row + esk_shape(series)->row_bytes;
-}
-
 /// The key of row `index`, in order form.
 static inline esk_key esk_rows_key(const struct esk_series *series,
                                    uint8_t *page, uint16_t index) {
-    return esk_row_key(series, esk_rows_at(series, page, index));
+    return esk_row_key(series, esk_rows_read(series, page, index));
 }
 
 /// The key of row 0, in order form.

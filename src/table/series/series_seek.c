@@ -59,6 +59,16 @@ static bool pin_below(struct esk_series *series, struct seek *seek,
     }
 }
 
+/// Whether the page has rows up to `key`, and where keys repeat beyond it.
+static inline bool page_reaches(const struct esk_series *series, uint8_t *page,
+                                uint16_t count, esk_key key) {
+    if (esk_packing(series) != NULL) {
+        return esk_parts(series)->packed->reaches(series, page, count, key);
+    }
+    esk_key last = esk_rows_key(series, page, (uint16_t)(count - 1u));
+    return esk_keys_repeat(series) != 0 ? key < last : key <= last;
+}
+
 /// Reads the page at `position` or the nearest below and narrows the search.
 /// When the key is within the page, it stays pinned and true is returned.
 static bool seek_probe(struct esk_series *series, struct seek *seek,
@@ -75,13 +85,11 @@ static bool seek_probe(struct esk_series *series, struct seek *seek,
         esk_pool_unpin(&series->pool, place->frame);
         return false;
     }
-    esk_key last = esk_rows_key(series, place->page, (uint16_t)(count - 1));
     seek->found = true;
     seek->best = place->position;
     seek->best_end = esk_page_aux(place->page) + count;
     seek->low = position + 1;
-    seek->exact =
-        esk_keys_repeat(series) != 0 ? seek->key < last : seek->key <= last;
+    seek->exact = page_reaches(series, place->page, count, seek->key);
     if (seek->exact) {
         return true;
     }

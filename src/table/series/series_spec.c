@@ -15,6 +15,10 @@ enum {
     GROUP_PAGES_MAX = 64,
     RUN_PAGES_DEFAULT = 64,
     SYNC_PAGES = 8, ///< of a sync journal, at least
+    CELL_BYTES_MIN = 64,
+    SHORT_ROW_BYTES = 20, ///< rows of at most so many bytes have short cells
+    CELL_BYTES_SHORT = 256,
+    CELL_BYTES_LONG = 512,
 };
 
 uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
@@ -116,6 +120,62 @@ void esk_series_spec_derive(const struct esk_series_spec *spec,
     *group_pages = (uint8_t)(group < 2 ? 2 : group);
 }
 
+/// With a byte for each field, behind an envelope and before the cell's last
+/// byte.
+bool esk_series_cell_fits(const struct esk_table_spec *table, uint16_t cell) {
+    uint16_t head = (uint16_t)(table->row_bytes + table->column_count);
+    for (uint8_t i = 0; i < table->column_count; i++) {
+        head = (uint16_t)(head + (table->columns[i].type == ESK_TYPE_VAR));
+    }
+    return ESK_ENVELOPE_BYTES + 1u + head <= cell;
+}
+
+uint16_t esk_series_cell_bytes(const struct esk_series_spec *spec,
+                               uint16_t page_bytes) {
+    uint16_t cell = spec->cell_bytes;
+    if (cell == 0) {
+        cell = spec->table.row_bytes <= SHORT_ROW_BYTES ? CELL_BYTES_SHORT
+                                                        : CELL_BYTES_LONG;
+        while (cell > page_bytes) {
+            cell /= 2;
+        }
+        while (!esk_series_cell_fits(&spec->table, cell) &&
+               cell <= page_bytes / 2u) {
+            cell = (uint16_t)(cell * 2u);
+        }
+    }
+    bool can_be = cell >= CELL_BYTES_MIN && cell <= page_bytes &&
+                  (cell & (cell - 1u)) == 0 &&
+                  esk_series_cell_fits(&spec->table, cell);
+    return can_be ? cell : 0;
+}
+
+uint8_t esk_series_mode_fault(const struct esk_table_spec *table, uint8_t codec,
+                              uint8_t *place) {
+    for (uint8_t i = 0; i < table->column_count; i++) {
+        const struct esk_column *column = &table->columns[i];
+        bool can_be =
+            codec == ESK_CODEC_RAW
+                ? column->mode == ESK_PACK_DEFAULT
+                : esk_mode_stored(column->type, column->mode,
+                                  i == table->key_column) != UINT8_MAX;
+        if (!can_be) {
+            *place = i;
+            return ESK_FAULT_MODE;
+        }
+    }
+    return ESK_FAULT_NONE;
+}
+
+/// Whether codec and cells can be.
+static uint8_t codec_fault(const struct esk_series_spec *spec,
+                           uint16_t page_bytes) {
+    bool can_be = spec->codec == ESK_CODEC_PACKED
+                      ? esk_series_cell_bytes(spec, page_bytes) != 0
+                      : spec->codec == ESK_CODEC_RAW && spec->cell_bytes == 0;
+    return can_be ? ESK_FAULT_NONE : ESK_FAULT_CODEC;
+}
+
 static uint8_t option_fault(const struct esk_series_spec *spec) {
     if (spec->full_policy > ESK_FULL_REFUSE ||
         (spec->group_pages != 0 && (spec->group_pages < GROUP_PAGES_MIN ||
@@ -170,6 +230,13 @@ int esk_series_spec_check(const struct esk_series_spec *spec,
     ESK_TRY(esk_series_table_check(&spec->table, page_bytes, fault));
     fault->column = 0;
     fault->kind = option_fault(spec);
+    if (fault->kind == ESK_FAULT_NONE) {
+        fault->kind = codec_fault(spec, page_bytes);
+    }
+    if (fault->kind == ESK_FAULT_NONE) {
+        fault->kind =
+            esk_series_mode_fault(&spec->table, spec->codec, &fault->column);
+    }
     if (fault->kind == ESK_FAULT_NONE) {
         fault->kind = indexes_fault(spec, page_bytes, &fault->column);
     }

@@ -252,6 +252,104 @@ ESK_TEST(schema_check_finds_options_out_of_range) {
     }
 }
 
+/// A good table whose data pages are packed.
+static struct esk_series_spec *packed_start(struct good *good) {
+    struct esk_series_spec *spec = good_start(good);
+    spec->codec = ESK_CODEC_PACKED;
+    return spec;
+}
+
+ESK_TEST(schema_check_finds_modes_that_a_column_cannot_have) {
+    static const struct {
+        uint8_t column;
+        uint8_t mode;
+        bool fits;
+    } cases[] = {
+        {0, ESK_PACK_DELTA, true},       {0, ESK_PACK_RAW, false},
+        {0, ESK_PACK_FLOAT, false},      {1, ESK_PACK_FLOAT, true},
+        {1, ESK_PACK_DECIMAL + 3, true}, {1, ESK_PACK_RAW, true},
+        {1, ESK_PACK_DELTA, false},      {1, ESK_PACK_RAW + 1, false},
+        {2, ESK_PACK_LINEAR, true},      {2, ESK_PACK_DECIMAL, false},
+        {3, ESK_PACK_RAW, true},         {3, ESK_PACK_DELTA, false},
+        {4, ESK_PACK_DEFAULT, true},     {4, ESK_PACK_RAW, false},
+    };
+    struct good good;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint8_t column = cases[i].column;
+        bool fits = cases[i].fits;
+        ESK_CONTEXT("case %u", (unsigned)i);
+        packed_start(&good);
+        good.columns[column].mode = cases[i].mode;
+        check_fault(&good, 512, fits ? ESK_FAULT_NONE : ESK_FAULT_MODE,
+                    fits ? 0 : column);
+        good_start(&good);
+        good.columns[column].mode = cases[i].mode;
+        bool none = cases[i].mode == ESK_PACK_DEFAULT;
+        check_fault(&good, 512, none ? ESK_FAULT_NONE : ESK_FAULT_MODE,
+                    none ? 0 : column);
+    }
+}
+
+ESK_TEST(schema_stores_the_mode_that_a_default_stands_for) {
+    ESK_CHECK_INT(esk_mode_stored(ESK_TYPE_I64, ESK_PACK_DEFAULT, true),
+                  ESK_PACK_LINEAR);
+    ESK_CHECK_INT(esk_mode_stored(ESK_TYPE_U8, ESK_PACK_DEFAULT, false),
+                  ESK_PACK_DELTA);
+    ESK_CHECK_INT(esk_mode_stored(ESK_TYPE_F32, ESK_PACK_DEFAULT, false),
+                  ESK_PACK_FLOAT);
+    ESK_CHECK_INT(esk_mode_stored(ESK_TYPE_F64, ESK_PACK_DEFAULT, false), 0);
+    ESK_CHECK_INT(esk_mode_stored(ESK_TYPE_F64, ESK_PACK_RAW, false), 0);
+}
+
+ESK_TEST(schema_check_finds_cells_that_cannot_be) {
+    struct good good;
+    good_start(&good)->codec = 2;
+    check_fault(&good, 512, ESK_FAULT_CODEC, 0);
+    good_start(&good)->cell_bytes = 256;
+    check_fault(&good, 512, ESK_FAULT_CODEC, 0);
+    static const struct {
+        uint16_t cell;
+        uint16_t page;
+        bool fits;
+    } cases[] = {{64, 512, true},   {128, 264, true},   {512, 512, true},
+                 {32, 512, false},  {1024, 512, false}, {192, 512, false},
+                 {512, 264, false}, {256, 264, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ESK_CONTEXT("cells of %u", cases[i].cell);
+        packed_start(&good)->cell_bytes = cases[i].cell;
+        check_fault(&good, cases[i].page,
+                    cases[i].fits ? ESK_FAULT_NONE : ESK_FAULT_CODEC, 0);
+    }
+    /* A row, its fields, an envelope and a byte: 64 - 17 - 6 fields. */
+    packed_start(&good)->cell_bytes = 64;
+    good.columns[3].bytes = 26;
+    table_columns(&good.spec.table, 5);
+    check_fault(&good, 512, ESK_FAULT_NONE, 0);
+    good.columns[3].bytes = 27;
+    table_columns(&good.spec.table, 5);
+    check_fault(&good, 512, ESK_FAULT_CODEC, 0);
+}
+
+ESK_TEST(schema_derives_cells_that_rows_fit) {
+    static const struct {
+        uint16_t row;
+        uint16_t page;
+        uint16_t cell;
+    } cases[] = {{20, 512, 256}, {21, 512, 512},    {21, 256, 256},
+                 {21, 528, 512}, {600, 2048, 1024}, {200, 256, 256},
+                 {240, 256, 0},  {20, 128, 128}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct good good;
+        ESK_CONTEXT("rows of %u", cases[i].row);
+        packed_start(&good);
+        good.columns[1].type = ESK_TYPE_BYTES;
+        good.columns[1].bytes = (uint16_t)(cases[i].row - 4u);
+        table_columns(&good.spec.table, 2);
+        ESK_CHECK_INT(esk_series_cell_bytes(&good.spec, cases[i].page),
+                      cases[i].cell);
+    }
+}
+
 ESK_TEST(schema_fault_text_names_every_fault) {
     for (uint8_t kind = 0; kind <= ESK_FAULT_TOO_LARGE; kind++) {
         ESK_CONTEXT("fault %u", kind);

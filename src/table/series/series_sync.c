@@ -27,8 +27,12 @@ static int sync_write(struct esk_series *series) {
         /* All its rows are in the data ring. */
         esk_ring_drop(ring, ring->head);
     }
-    ESK_TRY(esk_ring_append(ring, series->write_page, series->write_count,
-                            series->ordinal, &position));
+    if (esk_packing(series) != NULL) {
+        ESK_TRY(esk_parts(series)->packed->write(series, ring, &position));
+    } else {
+        ESK_TRY(esk_ring_append(ring, series->write_page, series->write_count,
+                                series->ordinal, &position));
+    }
     esk_ring_drop(ring, position);
     return ESK_OK;
 }
@@ -41,6 +45,13 @@ static void page_take(struct esk_series *series, uint8_t *page) {
     uint32_t first = esk_page_aux(page);
     uint32_t known = esk_ordinals(first, series->ordinal);
     if (known >= count) {
+        return;
+    }
+    if (esk_packing(series) != NULL) {
+        /* Rows that are in the data ring are there twice: ordinals show it. */
+        series->ordinal = first;
+        series->write_count = esk_parts(series)->packed->resume(series, page);
+        series->sealed_count = series->write_count;
         return;
     }
     uint16_t taken = (uint16_t)(count - known);
@@ -58,7 +69,8 @@ static void page_take(struct esk_series *series, uint8_t *page) {
 static int sync_mount(struct esk_series *series, struct esk_ring_config *config,
                       const struct esk_table_info *info, uint8_t *page) {
     config->tail_hint = esk_is_broken(series) ? series->breaks->journal : 0;
-    config->unit = esk_shape(series)->row_bytes;
+    config->unit =
+        esk_packing(series) != NULL ? 1 : esk_shape(series)->row_bytes;
     config->kind = ESK_PAGE_SYNC;
     config->refuse = true;
     return esk_series_ring_mount(series, esk_sync_ring(series), config, info,

@@ -163,7 +163,7 @@ static bool first_value(struct esk_series *series, uint8_t *page,
     uint16_t row = esk_rows_below(series, page, count, series->floor);
     for (; row < count; row++) {
         const uint8_t *reference =
-            esk_rows_at(series, page, row) + esk_shape(series)->var_offset;
+            esk_rows_read(series, page, row) + esk_shape(series)->var_offset;
         if (esk_series_has_value(reference)) {
             *position = esk_load_u32(reference + REFERENCE_POSITION);
             return true;

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Packed pages: modes, and what writer and reader do alike.
-///
-/// A program that only reads the mode of a column links nothing of the codec
-/// but the two functions on modes.
+/// Packed pages: what writer and reader do alike.
 #include "table/series/codec/packed_state.h"
 
 uint16_t esk_packed_state_bytes(const struct esk_packed *packed) {
@@ -13,25 +10,6 @@ uint16_t esk_packed_state_bytes(const struct esk_packed *packed) {
         bytes = (uint16_t)(bytes + packed->fields[i].part_bytes);
     }
     return bytes;
-}
-
-bool esk_packed_mode_fits(uint8_t type, uint8_t mode, bool is_key) {
-    if (mode == ESK_PACKED_DELTA || mode == ESK_PACKED_LINEAR) {
-        return type >= ESK_TYPE_I8 && type <= ESK_TYPE_U64;
-    }
-    if (mode == ESK_PACKED_RAW) {
-        return !is_key;
-    }
-    return type == ESK_TYPE_F32 && mode <= ESK_PACKED_DECIMAL_MAX;
-}
-
-uint8_t esk_packed_mode_default(uint8_t type, bool is_key) {
-    if (is_key) {
-        return ESK_PACKED_LINEAR;
-    }
-    return type == ESK_TYPE_F32   ? ESK_PACKED_FLOAT
-           : type <= ESK_TYPE_U64 ? ESK_PACKED_DELTA
-                                  : ESK_PACKED_RAW;
 }
 
 ESK_OUT_OF_LINE void esk_packed_adapt(uint8_t *scale, uint8_t zeros) {

@@ -45,7 +45,7 @@ struct esk_packed_decimals {
     uint32_t (*decode)(uint32_t number, uint8_t decimals);
 };
 
-extern const struct esk_packed_decimals esk_packed_decimals;
+extern const struct esk_packed_decimals esk_series_part_decimals;
 
 /// A field of a row.
 struct esk_packed_field {
@@ -100,13 +100,6 @@ enum {
 /// Bytes of a state of `packed`.
 uint16_t esk_packed_state_bytes(const struct esk_packed *packed);
 
-/// Whether a column of `type` may have `mode`; the key may be of mode delta and
-/// linear only.
-bool esk_packed_mode_fits(uint8_t type, uint8_t mode, bool is_key);
-
-/// The mode of a column of `type` for which none is chosen.
-uint8_t esk_packed_mode_default(uint8_t type, bool is_key);
-
 /* packed_encode.c */
 
 /// Makes the state of a writer, before its first page.
@@ -125,10 +118,21 @@ int esk_packed_append(const struct esk_packed *packed,
 uint16_t esk_packed_align(const struct esk_packed *packed,
                           struct esk_packed_state *state, uint8_t *page);
 
-/// Completes the page, which ends at `end`: the rest of its last cell becomes
-/// zero. The next row begins another page.
+/// Makes the rest of the page's last cell zero, for a copy of the page, which
+/// ends at `end`; the page can go on.
+/// Returns  the offset up to which the bytes count.
+uint16_t esk_packed_end(struct esk_packed_state *state, uint8_t *page,
+                        uint16_t end);
+
+/// Completes the page as esk_packed_end. The next row begins another page.
 void esk_packed_close(struct esk_packed_state *state, uint8_t *page,
                       uint16_t end);
+
+/// Makes of a reader of a page that was copied from a writer, after its last
+/// row, a writer that goes on behind that row.
+/// page     becomes the writer's page.
+void esk_packed_resume(const struct esk_packed *packed,
+                       struct esk_packed_state *state, uint8_t *page);
 
 /* packed_decode.c */
 
@@ -141,6 +145,11 @@ uint16_t esk_packed_page_end(const uint8_t *page, uint16_t page_bytes);
 ///          one being written esk_packed_written.
 void esk_packed_seek(struct esk_packed_state *state, uint16_t cell,
                      uint16_t limit);
+
+/// Moves a reader's limit up to `limit`: its page was being written, and has
+/// more rows now.
+void esk_packed_extend(const struct esk_packed *packed,
+                       struct esk_packed_state *state, uint16_t limit);
 
 /// The limit for a reader of a page that `state` is writing.
 uint16_t esk_packed_written(const struct esk_packed_state *state);

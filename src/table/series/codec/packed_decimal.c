@@ -95,7 +95,7 @@ static uint32_t decimal_decode(uint32_t number, uint8_t decimals) {
            (((uint32_t)exponent << MANTISSA_BITS) + mantissa - MANTISSA_TOP);
 }
 
-const struct esk_packed_decimals esk_packed_decimals = {
+const struct esk_packed_decimals esk_series_part_decimals = {
     .encode = decimal_encode,
     .decode = decimal_decode,
 };

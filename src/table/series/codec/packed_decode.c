@@ -406,6 +406,15 @@ void esk_packed_seek(struct esk_packed_state *state, uint16_t cell,
     state->flags = PACKED_FIRST;
 }
 
+void esk_packed_extend(const struct esk_packed *packed,
+                       struct esk_packed_state *state, uint16_t limit) {
+    uint16_t last = (uint16_t)(state->at - 1u) | packed->cell_mask;
+    state->limit = limit;
+    if ((state->flags & PACKED_FIRST) == 0) {
+        state->end = limit < last ? limit : last;
+    }
+}
+
 bool esk_packed_has_cell(const struct esk_packed *packed, const uint8_t *page,
                          uint16_t cell, uint16_t limit) {
     if (cell >= limit || packed_head(packed) > limit - cell) {

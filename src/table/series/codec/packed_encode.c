@@ -437,7 +437,7 @@ void esk_packed_init(const struct esk_packed *packed,
     }
 }
 
-/// Ends the cell's bits before a page's new end.
+/// Ends the cell's bits before a page's new end, which is behind them.
 static void end_lower(struct esk_packed_state *state, uint16_t end) {
     if (state->end >= end) {
         state->end = (uint16_t)(end - 1u);
@@ -487,9 +487,26 @@ uint16_t esk_packed_align(const struct esk_packed *packed,
     return state->at;
 }
 
+uint16_t esk_packed_end(struct esk_packed_state *state, uint8_t *page,
+                        uint16_t end) {
+    end_lower(state, end);
+    for (uint16_t at = esk_packed_written(state); at <= state->end; at++) {
+        page[at] = 0;
+    }
+    return (uint16_t)(state->end + 1u);
+}
+
 void esk_packed_close(struct esk_packed_state *state, uint8_t *page,
                       uint16_t end) {
-    end_lower(state, end);
-    zeros_put(state, page, (uint16_t)(state->end + 1u));
+    (void)esk_packed_end(state, page, end);
     state->at = 0;
+}
+
+void esk_packed_resume(const struct esk_packed *packed,
+                       struct esk_packed_state *state, uint8_t *page) {
+    uint16_t at = esk_packed_written(state);
+    state->end = (uint16_t)(at - 1u) | packed->cell_mask;
+    state->saved = SAVED_START;
+    state->flags &= PACKED_ANY_QUIET | PACKED_WHOLE;
+    page[at] = 0;
 }

@@ -59,7 +59,7 @@ static void page_empty(void) {
 /// Makes writer, reader and page of the fields added so far.
 static void table_make(uint16_t page_bytes, uint16_t cell_bytes, uint8_t unit) {
     fix.packed.fields = fix.fields;
-    fix.packed.decimals = &esk_packed_decimals;
+    fix.packed.decimals = &esk_series_part_decimals;
     fix.packed.cell_mask = (uint16_t)(cell_bytes - 1u);
     fix.packed.unit_mask = (uint8_t)(unit - 1u);
     fix.page_bytes = page_bytes;
@@ -579,10 +579,11 @@ static void decimal_check(uint32_t bits, uint8_t decimals) {
                                 fabs(scaled) < 16777216.0 &&
                                 (float)(scaled / tens[decimals]) == value);
     ESK_CONTEXT("bits %08x decimals %u", bits, decimals);
-    ESK_CHECK_INT(esk_packed_decimals.encode(bits, decimals, &number), is_one);
+    ESK_CHECK_INT(esk_series_part_decimals.encode(bits, decimals, &number),
+                  is_one);
     if (is_one) {
         ESK_CHECK_INT((int32_t)number, (int32_t)scaled);
-        ESK_CHECK_INT(esk_packed_decimals.decode(number, decimals), bits);
+        ESK_CHECK_INT(esk_series_part_decimals.decode(number, decimals), bits);
     }
 }
 
@@ -611,28 +612,6 @@ ESK_TEST(packed_decimals_are_those_of_exact_arithmetic) {
             decimal_check((exponent << 23) | draw(1u << 23), decimals);
         }
     }
-}
-
-ESK_TEST(packed_modes_are_of_their_types) {
-    for (uint8_t type = ESK_TYPE_I8; type <= ESK_TYPE_VAR; type++) {
-        bool integer = type <= ESK_TYPE_U64;
-        uint8_t mode = esk_packed_mode_default(type, false);
-        ESK_CHECK(esk_packed_mode_fits(type, mode, false));
-        ESK_CHECK(esk_packed_mode_fits(type, ESK_PACKED_RAW, false));
-        ESK_CHECK(!esk_packed_mode_fits(type, ESK_PACKED_RAW, true));
-        ESK_CHECK_INT(esk_packed_mode_fits(type, ESK_PACKED_LINEAR, true),
-                      integer);
-        ESK_CHECK_INT(esk_packed_mode_fits(type, ESK_PACKED_FLOAT, false),
-                      type == ESK_TYPE_F32);
-        ESK_CHECK_INT(esk_packed_mode_fits(type, ESK_PACKED_DECIMAL_MAX, false),
-                      type == ESK_TYPE_F32);
-        ESK_CHECK(!esk_packed_mode_fits(type, ESK_PACKED_DECIMAL_MAX + 1, 0));
-    }
-    ESK_CHECK_INT(esk_packed_mode_default(ESK_TYPE_I64, true),
-                  ESK_PACKED_LINEAR);
-    ESK_CHECK_INT(esk_packed_mode_default(ESK_TYPE_U8, false),
-                  ESK_PACKED_DELTA);
-    ESK_CHECK_INT(esk_packed_mode_default(ESK_TYPE_F64, false), ESK_PACKED_RAW);
 }
 
 ESK_TEST_MAIN()

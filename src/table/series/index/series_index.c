@@ -161,7 +161,7 @@ void esk_series_index_add(struct esk_series *series, uint32_t position,
         run_flush(series);
         series->log.run_start = position;
     }
-    esk_key key = esk_rows_key(series, page, 0);
+    esk_key key = esk_rows_key_first(series, page);
     while (esk_spline_add(&series->spline, key, position) == ESK_FULL) {
         if (!esk_spline_evict(&series->spline) &&
             !esk_series_tiles_save(series)) {

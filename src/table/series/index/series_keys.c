@@ -34,7 +34,7 @@ static void spline_trim(struct esk_series *series) {
 /// Adds a data page to the spline; nothing is saved.
 static void page_add(struct esk_series *series, uint32_t position,
                      uint8_t *page) {
-    esk_key key = esk_rows_key(series, page, 0);
+    esk_key key = esk_rows_key_first(series, page);
     while (esk_spline_add(&series->spline, key, position) == ESK_FULL) {
         esk_spline_ease(&series->spline);
     }

@@ -63,7 +63,7 @@ static void room_make(struct samples *samples, uint32_t tail) {
 static void samples_add(struct esk_series *series, uint32_t position,
                         uint8_t *page) {
     struct samples *samples = samples_of(series);
-    esk_key key = esk_rows_key(series, page, 0);
+    esk_key key = esk_rows_key_first(series, page);
     if (samples->count == 0) {
         samples->first = position >> samples->shift;
     }

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Packed pages as a part; here, reading.
+///
+/// Two ways lead to a row:
+///  - By its number in the page, for cursors and checks: from a reader before
+///    it, in the best case the one that stands there; else from the page's
+///    first row.
+///  - By its key, for gets: the first key of each cell is at a fixed place, so
+///    only one cell is decoded.
+///
+/// Invariant: bytes of a page whose checksum is valid may still be hostile. A
+/// row that cannot be decoded ends the page's rows, whatever its count says.
+///
+/// Cost: a decode for each row of the cell, or of the page, that comes before.
+#include "index/summary/summary.h"
+#include "table/series/series_packed.h"
+
+static struct esk_series_packing *packing_of(const struct esk_series *series) {
+    return series->packing;
+}
+
+static uint32_t page_name(const struct esk_series *series,
+                          const uint8_t *page) {
+    /* A write page that was programmed is read once more for the index. */
+    return page == series->write_page && packing_of(series)->writer->at != 0
+               ? PACKED_WRITE
+               : esk_page_sequence(page);
+}
+
+/// A page that is read, and how.
+struct view {
+    struct esk_series_packing *packing;
+    const struct esk_packed *codec; ///< &narrow before columns were added
+    const uint8_t *page;
+    uint32_t name;
+    uint16_t limit;
+    struct esk_packed narrow;
+};
+
+static void view_make(const struct esk_series *series, const uint8_t *page,
+                      struct view *view) {
+    struct esk_series_packing *packing = packing_of(series);
+    uint16_t width = esk_rows_width(series, page);
+    view->packing = packing;
+    view->codec = &packing->codec;
+    view->page = page;
+    view->name = page_name(series, page);
+    view->limit =
+        view->name == PACKED_WRITE
+            ? esk_packed_written(packing->writer)
+            : (uint16_t)(esk_packed_page_end(page, series->pool.page_bytes) -
+                         1u);
+    if (width != packing->codec.row_bytes) {
+        view->narrow = packing->codec;
+        view->narrow.row_bytes = width;
+        uint8_t count = view->narrow.field_count;
+        while (count > 1 && packing->fields[count - 1].offset >= width) {
+            count--;
+        }
+        view->narrow.field_count = count;
+        view->codec = &view->narrow;
+    }
+}
+
+/// Where the cell of a state begins that has read a row.
+static uint16_t cell_of(const struct view *view,
+                        const struct esk_packed_state *state) {
+    uint16_t cell = (uint16_t)(state->at & ~view->codec->cell_mask);
+    return cell == 0 ? (uint16_t)ESK_ENVELOPE_BYTES : cell;
+}
+
+/// Reads the reader's next row. Returns false when there is none.
+static bool reader_next(const struct view *view, struct packed_reader *reader) {
+    struct esk_series_packing *packing = view->packing;
+    if (view->name == PACKED_WRITE) {
+        esk_packed_extend(view->codec, &reader->state, view->limit);
+    }
+    packing->row_page = PACKED_NONE;
+    packing->sought_page = PACKED_NONE;
+    if (esk_packed_next(view->codec, &reader->state, view->page,
+                        packing->row) != ESK_OK) {
+        reader->page = PACKED_NONE;
+        return false;
+    }
+    uint16_t cell = cell_of(view, &reader->state);
+    if (cell != reader->cell) {
+        reader->cell = cell;
+        reader->cell_row = reader->rows;
+    }
+    reader->rows++;
+    return true;
+}
+
+/// Sets a reader before row `row`, the first of the cell at `cell`.
+static void reader_set(const struct view *view, struct packed_reader *reader,
+                       uint16_t cell, uint16_t row) {
+    esk_packed_seek(&reader->state, cell, view->limit);
+    reader->page = view->name;
+    reader->cell = cell;
+    reader->cell_row = row;
+    reader->rows = row;
+}
+
+/// The reader that was not used for longest, of those of other pages if there
+/// are such; with at most two it is so.
+static struct packed_reader *reader_spare(struct esk_series_packing *packing) {
+    uint8_t number = (uint8_t)(packing->last + 1u);
+    packing->last = number < packing->reader_count ? number : 0;
+    return packed_reader(packing, packing->last);
+}
+
+/// The reader to read row `index` from.
+static struct packed_reader *reader_for(const struct view *view,
+                                        uint16_t index) {
+    struct esk_series_packing *packing = view->packing;
+    struct packed_reader *best = NULL;
+    struct packed_reader *in_cell = NULL;
+    for (uint8_t i = 0; i < packing->reader_count; i++) {
+        struct packed_reader *reader = packed_reader(packing, i);
+        if (reader->page != view->name) {
+            continue;
+        }
+        if (reader->rows <= index &&
+            (best == NULL || reader->rows > best->rows)) {
+            best = reader;
+            packing->last = i;
+        } else if (reader->cell_row <= index) {
+            in_cell = reader;
+        }
+    }
+    if (best == NULL && in_cell != NULL) {
+        best = in_cell;
+        reader_set(view, best, best->cell, best->cell_row);
+    } else if (best == NULL) {
+        best = reader_spare(packing);
+        reader_set(view, best, ESK_ENVELOPE_BYTES, 0);
+    }
+    return best;
+}
+
+/// Reads row `index`. Returns NULL when the page has none.
+static const uint8_t *row_read(const struct esk_series *series,
+                               const uint8_t *page, uint16_t index) {
+    struct esk_series_packing *packing = packing_of(series);
+    struct view view;
+    if (packing->row_page == page_name(series, page) &&
+        packing->row_index == index) {
+        return packing->row;
+    }
+    view_make(series, page, &view);
+    struct packed_reader *reader = reader_for(&view, index);
+    while (reader->rows <= index) {
+        if (!reader_next(&view, reader)) {
+            return NULL;
+        }
+    }
+    packing->row_page = view.name;
+    packing->row_index = index;
+    return packing->row;
+}
+
+const uint8_t *esk_packed_page_row(const struct esk_series *series,
+                                   const uint8_t *page, uint16_t index) {
+    const uint8_t *row = row_read(series, page, index);
+    if (row == NULL) {
+        memset(packing_of(series)->row, 0, esk_shape(series)->row_bytes);
+        row = packing_of(series)->row;
+    }
+    return row;
+}
+
+/// The key of the last row that the reader has read.
+static esk_key reader_key(const struct esk_series *series,
+                          const struct packed_reader *reader) {
+    return esk_row_key(series, esk_packed_key(&reader->state) -
+                                   esk_shape(series)->key_offset);
+}
+
+/// The key of the cell at `cell`.
+static esk_key cell_key(const struct esk_series *series, const uint8_t *page,
+                        uint16_t cell) {
+    return esk_row_key(series, page + cell);
+}
+
+/// The reader to search rows below `key` from.
+static struct packed_reader *reader_below(const struct esk_series *series,
+                                          const struct view *view,
+                                          esk_key key) {
+    struct esk_series_packing *packing = view->packing;
+    struct packed_reader *best = NULL;
+    for (uint8_t i = 0; i < packing->reader_count; i++) {
+        struct packed_reader *reader = packed_reader(packing, i);
+        if (reader->page == view->name && reader->rows > 0 &&
+            cell_key(series, view->page, reader->cell) < key &&
+            (best == NULL || reader->cell > best->cell)) {
+            best = reader;
+            packing->last = i;
+        }
+    }
+    if (best == NULL) {
+        best = reader_spare(packing);
+        reader_set(view, best, ESK_ENVELOPE_BYTES, 0);
+    } else if (reader_key(series, best) >= key) {
+        reader_set(view, best, best->cell, best->cell_row);
+    }
+    return best;
+}
+
+uint16_t esk_packed_page_below(const struct esk_series *series,
+                               const uint8_t *page, uint16_t count,
+                               esk_key key) {
+    struct view view;
+    if (key == 0 || count == 0) {
+        return 0;
+    }
+    view_make(series, page, &view);
+    if (cell_key(series, page, ESK_ENVELOPE_BYTES) >= key) {
+        return 0;
+    }
+    struct packed_reader *reader = reader_below(series, &view, key);
+    while (reader->rows < count) {
+        if (!reader_next(&view, reader)) {
+            return reader->rows;
+        }
+        if (esk_row_key(series, view.packing->row) >= key) {
+            view.packing->row_page = view.name;
+            view.packing->row_index = (uint16_t)(reader->rows - 1u);
+            return view.packing->row_index;
+        }
+    }
+    return count;
+}
+
+/// Reads the first row with a key from `key` on, by the first keys of cells.
+/// Returns false when there is none.
+static bool row_seek(const struct esk_series *series, const struct view *view,
+                     struct packed_reader *reader, esk_key key) {
+    struct esk_series_packing *packing = view->packing;
+    uint16_t cell = ESK_ENVELOPE_BYTES;
+    uint16_t next = (uint16_t)(view->codec->cell_mask + 1u);
+    while (esk_packed_has_cell(view->codec, view->page, next, view->limit) &&
+           cell_key(series, view->page, next) < key) {
+        cell = next;
+        next = (uint16_t)(next + view->codec->cell_mask + 1u);
+    }
+    reader_set(view, reader, cell, 0);
+    do {
+        if (!reader_next(view, reader)) {
+            return false;
+        }
+    } while (esk_row_key(series, packing->row) < key);
+    packing->sought_page = view->name;
+    packing->sought = key;
+    return true;
+}
+
+bool esk_packed_page_reaches(const struct esk_series *series,
+                             const uint8_t *page, uint16_t count, esk_key key) {
+    struct view view;
+    if (esk_keys_repeat(series) != 0) {
+        if (key == esk_order_key_max(esk_shape(series)->key_type)) {
+            return false;
+        }
+        key++;
+    }
+    if (esk_is_broken(series)) {
+        /* The page's last rows may be dropped ones. */
+        return esk_packed_page_below(series, page, count, key) < count;
+    }
+    view_make(series, page, &view);
+    struct packed_reader *reader = reader_spare(view.packing);
+    bool found = row_seek(series, &view, reader, key);
+    reader->page = PACKED_NONE; /* its rows have no numbers */
+    return found;
+}
+
+/// Copies the row that was read last into `row`.
+static void row_give(const struct esk_series *series, const struct view *view,
+                     void *row) {
+    const struct esk_series_packing *packing = view->packing;
+    esk_row_copy(series, row,
+                 esk_row_whole(series, packing->row, view->codec->row_bytes,
+                               packing->other));
+}
+
+int esk_packed_page_find(const struct esk_series *series, const uint8_t *page,
+                         uint16_t count, esk_key key, void *row) {
+    struct esk_series_packing *packing = packing_of(series);
+    struct view view;
+    view_make(series, page, &view);
+    bool repeat = esk_keys_repeat(series) != 0;
+    if (esk_is_broken(series)) {
+        uint16_t at = esk_packed_page_below(series, page, count, key);
+        int status = ESK_NOT_FOUND;
+        while (at < count && row_read(series, page, at) != NULL &&
+               esk_row_key(series, packing->row) == key) {
+            row_give(series, &view, row);
+            status = ESK_OK;
+            at = repeat ? (uint16_t)(at + 1u) : count;
+        }
+        return status;
+    }
+    if (count == 0) {
+        return ESK_NOT_FOUND;
+    }
+    int status = ESK_NOT_FOUND;
+    struct packed_reader *reader = NULL;
+    bool found =
+        packing->sought_page == view.name && packing->sought == key && !repeat;
+    if (!found) {
+        reader = reader_spare(packing);
+        found = row_seek(series, &view, reader, key);
+        reader->page = PACKED_NONE;
+    }
+    while (found && esk_row_key(series, packing->row) == key) {
+        row_give(series, &view, row);
+        status = ESK_OK;
+        found = repeat && reader_next(&view, reader);
+    }
+    return status;
+}
+
+int esk_packed_page_take(const struct esk_series *series,
+                         struct esk_series_cursor *cursor, uint8_t *row) {
+    struct esk_series_packing *packing = packing_of(series);
+    const uint8_t *page = cursor->next;
+    uint16_t width = esk_rows_width(series, page);
+    for (; cursor->left > 0; cursor->left--, cursor->row++) {
+        const uint8_t *bytes = row_read(series, page, cursor->row);
+        if (bytes == NULL) {
+            cursor->damaged++;
+            cursor->left = 0;
+            return ESK_NOT_FOUND;
+        }
+        if (esk_row_key(series, bytes) > cursor->key_hi) {
+            return ESK_END;
+        }
+        bytes = esk_row_whole(series, bytes, width, packing->other);
+        if (cursor->matches == NULL || cursor->matches(cursor, bytes)) {
+            if (row != NULL) {
+                esk_row_copy(series, row, bytes);
+            }
+            cursor->left--;
+            cursor->row++;
+            return ESK_OK;
+        }
+    }
+    return ESK_NOT_FOUND;
+}
+
+void esk_packed_page_loaded(const struct esk_series *series, uint8_t *page) {
+    uint16_t count = esk_page_count(page);
+    uint16_t most = (uint16_t)(series->pool.page_bytes - ESK_ENVELOPE_BYTES);
+    struct view view;
+    if ((count & PACKED_SEALED) == 0 ||
+        page[ESK_ENVELOPE_KIND] != ESK_PAGE_PACKED) {
+        return;
+    }
+    view_make(series, page, &view);
+    struct packed_reader *reader = reader_spare(view.packing);
+    reader_set(&view, reader, ESK_ENVELOPE_BYTES, 0);
+    while (reader->rows < most && reader_next(&view, reader)) {
+    }
+    esk_store_u16(page + ESK_ENVELOPE_COUNT, reader->rows);
+    reader->page = PACKED_NONE;
+}
+
+void esk_packed_page_renamed(struct esk_series_packing *packing,
+                             uint32_t position) {
+    packing->row_page = PACKED_NONE;
+    packing->sought_page = PACKED_NONE;
+    for (uint8_t i = 0; i < packing->reader_count; i++) {
+        struct packed_reader *reader = packed_reader(packing, i);
+        if (reader->page == PACKED_WRITE) {
+            reader->page = position;
+        }
+    }
+}
+
+void esk_packed_page_fold(const struct esk_series *series, const uint8_t *page,
+                          uint8_t *entry) {
+    const struct esk_summary_column *columns = series->columns;
+    uint8_t column_count = esk_shape(series)->column_count;
+    uint16_t count = esk_page_count(page);
+    esk_summary_clear(columns, column_count, entry);
+    for (uint16_t i = 0; i < count; i++) {
+        esk_summary_reach(columns, column_count, entry,
+                          esk_packed_page_row(series, page, i));
+    }
+    for (uint16_t i = 0; i < count; i++) {
+        esk_summary_mark(columns, column_count, entry,
+                         esk_packed_page_row(series, page, i));
+    }
+}
