@@ -11,6 +11,8 @@ from typing import Any, Literal
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import error, schema_error
 from eskerdb.schema import (
+    MODE_NAMES,
+    MODES,
     STORES,
     TYPE_NAMES,
     Column,
@@ -47,6 +49,7 @@ _COLUMN_FAULTS = {
     lib.ESK_FAULT_KEY_TYPE,
     lib.ESK_FAULT_VAR_COUNT,
     lib.ESK_FAULT_MISSING,
+    lib.ESK_FAULT_MODE,
 }
 # What to do about a fault.
 _REMEDIES = {
@@ -67,9 +70,18 @@ _REMEDIES = {
     lib.ESK_FAULT_INDEX_DUPLICATE: "index it once",
     lib.ESK_FAULT_INDEX_TOO_WIDE: "use larger pages, or fewer indexes",
     lib.ESK_FAULT_REGION: "ask for more blocks",
+    lib.ESK_FAULT_MODE: (
+        "delta and linear are of integers, float and decimal of f32, raw of "
+        "all but the key, and all of packed series"
+    ),
+    lib.ESK_FAULT_CODEC: (
+        "take cells of 64 bytes up to a page, a power of two, with room for a "
+        "row and a byte a column"
+    ),
 }
 
 
+Codec = Literal["raw", "packed"]
 Store = Literal["inplace", "journaled", "wandering", "mu"]
 STORE_NAMES = {number: name for name, number in STORES.items()}
 MOVING_STORES = ("wandering", "mu")  # a change gives nodes new pages
@@ -118,6 +130,8 @@ class Table:
     problem      why this version cannot open the table; "": it can
     fingerprint  of its kind, key and columns (esk_table_fingerprint); 0 with a
                  problem
+    codec        how pages of a series hold rows: "raw" or "packed"
+    cell_bytes   of a packed series: what a get decodes at most; else 0
     """
 
     name: str
@@ -138,6 +152,8 @@ class Table:
     live_percent: int = 0
     index_keys: int = 0
     fingerprint: int = 0
+    codec: str = "raw"
+    cell_bytes: int = 0
 
 
 def count_blocks(blocks: int) -> str:
@@ -167,11 +183,14 @@ def column_of(info: Any) -> Column:
     width = info.bytes if kind == "bytes" else 0
     if kind in ("bytes", "var") and info.flags & lib.ESK_COLUMN_TEXT:
         kind = "text"
+    mode = MODE_NAMES.get(info.mode)
+    if mode is None:
+        raise error(lib.ESK_E_UNSUPPORTED, f"column '{name}': its mode")
+    value = None
     if info.flags & lib.ESK_COLUMN_MISSING:
         stored = bytes(ffi.buffer(info.missing))[: info.bytes]
         value = decode_number(Column(name, kind), stored)
-        return Column(name, kind, unit, width, value)
-    return Column(name, kind, unit, width)
+    return Column(name, kind, unit, width, value, mode)
 
 
 def columns_of(kept: list[Any], columns: Sequence[Column]) -> Any:
@@ -187,7 +206,13 @@ def columns_of(kept: list[Any], columns: Sequence[Column]) -> Any:
                 column.name,
             )
         flags = lib.ESK_COLUMN_TEXT if column.type == "text" else 0
-        fill(target, type=column.type_number, bytes=column.bytes, flags=flags)
+        fill(
+            target,
+            type=column.type_number,
+            bytes=column.bytes,
+            flags=flags,
+            mode=MODES[column.mode],
+        )
         if column.missing is not None:
             missing = ffi.new(
                 "uint8_t[]", encode_number(column, column.missing)

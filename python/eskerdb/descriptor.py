@@ -18,7 +18,7 @@ from eskerdb.catalog import (
 )
 from eskerdb.errors import Corrupt, Unsupported, error
 from eskerdb.handle import Mount
-from eskerdb.schema import Column, Index
+from eskerdb.schema import CODEC_NAMES, Column, Index
 
 
 def table_of(mount: Mount, info: Any) -> Table:
@@ -74,6 +74,8 @@ def _described(mount: Mount, info: Any) -> Table:
         keys_repeat=not tree and options.keys_repeat,
         version=info.version,
         fingerprint=_fingerprint(mount, info),
+        codec=CODEC_NAMES[info.codec],
+        cell_bytes=0 if tree else options.cell_bytes,
     )
 
 
@@ -93,7 +95,10 @@ def _options(mount: Mount, info: Any) -> Any:
 
     Raises Unsupported when a newer version made it; Corrupt.
     """
-    newer = info.incompatible_features or info.codec
+    known = [lib.ESK_CODEC_RAW]
+    if info.kind == lib.ESK_TABLE_SERIES:
+        known.append(lib.ESK_CODEC_PACKED)
+    newer = info.incompatible_features or info.codec not in known
     if info.kind == lib.ESK_TABLE_TREE and not newer:
         tree = ffi.new("struct esk_tree_options *")
         mount._check(lib.esk_tree_options(info, tree), "its options")

@@ -15,12 +15,13 @@ from typing import Any
 
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import check
+from eskerdb.plan import ENVELOPE_BYTES
 from eskerdb.schema import MODES, Column, RowCodec, bytes_of
 
-ENVELOPE_BYTES = 16
 _LEAST = 0.99  # of the bytes so far: what another mode than the default takes
 _NUMBER_MAX = 1 << 24  # of a decimal: FORMAT.md, "Packed pages"
 _DECIMALS = [name for name in MODES if name.startswith("decimal")]
+_STORED = {**MODES, "raw": 0}  # in the catalog
 
 
 @dataclass(frozen=True)
@@ -106,16 +107,24 @@ def propose(
     rows: Any,
     page_bytes: int = 512,
     cell_bytes: int = 0,
+    given: Mapping[str, str] | None = None,
 ) -> Packing:
     """Chooses each column's mode: the one that takes the fewest bytes.
 
     A column keeps its default unless another mode saves 1 % of all bytes.
-    Parameters, and what it raises, as of measure().
+    given    modes that stay, by the columns' names
+    Other parameters, and what it raises, as of measure().
     """
-    modes = {c.name: default_mode(c, c.name == key) for c in codec.columns}
+    given = given or {}
+    modes = {
+        c.name: given.get(c.name) or default_mode(c, c.name == key)
+        for c in codec.columns
+    }
     best = measure(codec, key, modes, rows, page_bytes, cell_bytes)
     changed = []
     for column in codec.columns:
+        if column.name in given:
+            continue
         kept = modes[column.name]
         for mode in modes_of(column, column.name == key):
             tried = {**modes, column.name: mode}
@@ -179,8 +188,8 @@ def _fields(codec: RowCodec, key: str, modes: Mapping[str, str]) -> Any:
         at = codec.names.index(column.name)
         offset, end = codec.offsets[at], ends[at]
         if column.is_var:
-            delta = MODES["delta"]
+            delta = _STORED["delta"]
             made += [(offset, 4, delta), (offset + 4, 2, delta)]
         else:
-            made.append((offset, end - offset, MODES[modes[column.name]]))
+            made.append((offset, end - offset, _STORED[modes[column.name]]))
     return ffi.new("struct esk_py_packed_field[]", made)

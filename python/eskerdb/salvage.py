@@ -253,6 +253,8 @@ def _created(new: Volume, table: Table) -> Any:
             var_blocks=var,
             keys_repeat=table.keys_repeat,
             version=table.version,
+            codec=table.codec,
+            cell_bytes=table.cell_bytes,
         )
     return new.open_table(table.name)
 

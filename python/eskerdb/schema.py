@@ -38,17 +38,24 @@ STORES: dict[str, int] = {
     "wandering": lib.ESK_STORE_WANDERING,
     "mu": lib.ESK_STORE_MU,
 }
-# How a packed series packs a column: enum esk_packed_mode.
+# How a packed series packs a column.
 MODES: dict[str, int] = {
-    "raw": 0,
-    "delta": 1,
-    "linear": 2,
-    "float": 3,
-    "decimal:0": 4,
-    "decimal:1": 5,
-    "decimal:2": 6,
-    "decimal:3": 7,
+    "": lib.ESK_PACK_DEFAULT,
+    "delta": lib.ESK_PACK_DELTA,
+    "linear": lib.ESK_PACK_LINEAR,
+    "float": lib.ESK_PACK_FLOAT,
+    "decimal:0": lib.ESK_PACK_DECIMAL,
+    "decimal:1": lib.ESK_PACK_DECIMAL + 1,
+    "decimal:2": lib.ESK_PACK_DECIMAL + 2,
+    "decimal:3": lib.ESK_PACK_DECIMAL + 3,
+    "raw": lib.ESK_PACK_RAW,
 }
+CODECS: dict[str, int] = {
+    "raw": lib.ESK_CODEC_RAW,
+    "packed": lib.ESK_CODEC_PACKED,
+}
+MODE_NAMES = {number: name for name, number in MODES.items()}
+CODEC_NAMES = {number: name for name, number in CODECS.items()}
 TYPE_NAMES = {number: name for name, number in TYPES.items() if name != "text"}
 _LETTERS = {
     "i8": "b",
@@ -76,6 +83,9 @@ class Column:
            at most that many bytes of UTF-8, 1 .. 1024; else 0
     missing  of a number of at most 4 bytes, not the key: the value that
            stands for "no value", which no range has; None: there is none
+    mode   of a packed series, how its values are packed: "delta" or "linear"
+           (integers), "float" or "decimal:0" to "decimal:3" (f32), "raw" (not
+           the key); "": linear for the key, delta, float, or raw
     """
 
     name: str
@@ -83,8 +93,15 @@ class Column:
     unit: str = ""
     bytes: int = 0
     missing: int | float | None = None
+    mode: str = ""
 
     def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise schema_error(
+                f"column '{self.name}': no mode '{self.mode}'; choose one of "
+                f"{', '.join(name for name in MODES if name)}",
+                self.name,
+            )
         if self.type not in TYPES:
             raise schema_error(
                 f"column '{self.name}': no type '{self.type}'; "

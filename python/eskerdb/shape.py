@@ -100,6 +100,14 @@ def _refuse(volume: Volume, table: Table) -> None:
             "read it with a newer EskerDB",
             f"it is of {table.kind}: a newer version made it",
         )
+    if table.codec != "raw":
+        raise error(
+            lib.ESK_E_UNSUPPORTED,
+            doing,
+            "create the table without --packed, or let the firmware open it by "
+            "its name",
+            "its pages are packed, which a shape does not allow",
+        )
     if table.indexes:
         names = ", ".join(index.column for index in table.indexes)
         raise error(

@@ -10,6 +10,7 @@ from typing import Any
 from eskerdb._esker import ffi, lib
 from eskerdb.catalog import (
     FULL,
+    Codec,
     FullPolicy,
     Store,
     Table,
@@ -23,7 +24,14 @@ from eskerdb.catalog import (
 from eskerdb.descriptor import table_of
 from eskerdb.errors import NotFound, check, error, schema_error
 from eskerdb.handle import Mount
-from eskerdb.schema import STORES, Column, Index, RowCodec, bytes_of
+from eskerdb.schema import (
+    CODECS,
+    STORES,
+    Column,
+    Index,
+    RowCodec,
+    bytes_of,
+)
 from eskerdb.structs import fill
 
 
@@ -88,6 +96,8 @@ class Tables(Mount):
         var_blocks: int = 0,
         keys_repeat: bool = False,
         version: int = 0,
+        codec: Codec = "raw",
+        cell_bytes: int = 0,
     ) -> Table:
         """Creates a series table and returns its catalog entry.
 
@@ -97,6 +107,10 @@ class Tables(Mount):
         keys_repeat
                   consecutive rows may have the same key
         version   of the schema: your own number for it
+        codec     "packed": pages hold differences of rows; docs/packed.md
+        cell_bytes
+                  of a packed series: what a get decodes at most, a power of
+                  two from 64 to a page; 0: 256, or 512 for rows above 20 bytes
 
         The sizes are in pages and blocks; 0: the core's default. Raises
         SchemaError naming the column, Exists, NoSpace, ReadOnly, DeviceError.
@@ -117,6 +131,8 @@ class Tables(Mount):
             index_blocks=index_blocks,
             var_blocks=var_blocks,
             keys_repeat=keys_repeat,
+            codec=_codec_of(name, codec),
+            cell_bytes=cell_bytes,
         )
         return self._create(
             lib.esk_py_volume_create, spec, name, columns, wanted
@@ -341,6 +357,16 @@ def _fill_table(
         version=version,
     )
     spec.row_bytes = lib.esk_row_bytes(spec.columns, spec.column_count)
+
+
+def _codec_of(name: str, codec: str) -> int:
+    """Returns the number of a codec. Raises SchemaError."""
+    if codec not in CODECS:
+        raise schema_error(
+            f"create table '{name}': no codec '{codec}'; choose one of "
+            f"{', '.join(CODECS)}"
+        )
+    return CODECS[codec]
 
 
 def _row_of(

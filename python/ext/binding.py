@@ -33,6 +33,7 @@ struct esk_column {
     uint16_t bytes;
     uint8_t flags;
     const void *missing;
+    uint8_t mode;
     ...;
 };
 struct esk_index_spec {
@@ -62,6 +63,8 @@ struct esk_series_spec {
     uint32_t data_blocks;
     uint32_t index_blocks;
     uint32_t var_blocks;
+    uint8_t codec;
+    uint16_t cell_bytes;
     ...;
 };
 struct esk_tree_spec {
@@ -131,6 +134,7 @@ struct esk_series_options {
     uint8_t full_policy;
     bool keys_repeat;
     bool has_breaks;
+    uint16_t cell_bytes;
     ...;
 };
 struct esk_tree_options {
@@ -152,6 +156,7 @@ struct esk_column_info {
     uint16_t offset;
     uint8_t flags;
     uint8_t missing[...];
+    uint8_t mode;
     ...;
 };
 struct esk_series_config {

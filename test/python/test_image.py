@@ -293,7 +293,7 @@ def test_flags_that_a_column_s_type_does_not_have_are_skipped(esker, tmp_path):
     ("offset", "value", "message"),
     [
         (1, 77, "kind 77"),
-        (2, 1, "codec 1"),
+        (2, 2, "codec 2"),
         (14, 1, "features 0x0001"),
         (26 + 4 + 2 + 2, 7, "its options"),
     ],

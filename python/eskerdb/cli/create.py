@@ -13,13 +13,16 @@ from eskerdb.cli.arguments import Image
 from eskerdb.cli.make import (
     Block,
     Blocks,
+    Cell,
     Create,
     Indexes,
+    IsPacked,
     K,
     Key,
     Kind,
     KindOf,
     Missing,
+    Modes,
     Page,
     Part,
     Repeat,
@@ -35,6 +38,7 @@ from eskerdb.cli.make import (
     make_table,
     mount,
     open_image,
+    packed_options,
     pairs,
     refuse_existing,
 )
@@ -66,6 +70,9 @@ def create(
     page: Page = None,
     block: Block = None,
     part: Part = None,
+    packed: IsPacked = False,
+    modes: Modes = None,
+    cell: Cell = None,
 ) -> None:
     """Make an empty table, and the image if there is none."""
     check_kind(kind or Kind.series, store, k, indexes, keys_repeat)
@@ -89,14 +96,9 @@ def create(
         keys_repeat,
         schema_version,
         pairs("--missing", missing),
+        packed_options(kind or Kind.series, packed, modes, cell),
     )
-    for option, names in (("unit", wanted.units), ("missing", wanted.missing)):
-        for name in names:
-            if name not in types:
-                raise typer.BadParameter(
-                    f"--{option} {name}: the table has no such column; name "
-                    "one of it"
-                )
+    _check_names(wanted)
     new = not image.exists()
     with (
         open_image(image, True, kind, Shape(size, page, block, part)) as device,
@@ -107,3 +109,16 @@ def create(
         make_table(volume, table, types, wanted)
     what = f" of {count(len(types), 'column')}" if types else ""
     console().print(f"table {table}{what} made in {image}")
+
+
+def _check_names(wanted: Create) -> None:
+    """Raises BadParameter for an option of a column that is not there."""
+    stated = {"unit": wanted.units, "missing": wanted.missing}
+    stated["mode"] = wanted.packing.modes if wanted.packing else {}
+    for option, names in stated.items():
+        for name in names:
+            if name not in wanted.types:
+                raise typer.BadParameter(
+                    f"--{option} {name}: the table has no such column; name "
+                    "one of it"
+                )

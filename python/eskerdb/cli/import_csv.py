@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,12 +29,15 @@ from eskerdb.cli.import_kv import check_header, import_kv
 from eskerdb.cli.make import (
     Block,
     Blocks,
+    Cell,
     Create,
     Indexes,
+    IsPacked,
     K,
     Key,
     Kind,
     KindOf,
+    Modes,
     Page,
     Part,
     Repeat,
@@ -51,10 +54,12 @@ from eskerdb.cli.make import (
     make_table,
     mount,
     open_image,
+    packed_options,
     pairs,
     refuse_existing,
 )
 from eskerdb.cli.output import complain, console, count
+from eskerdb.cli.packing import chosen_modes, packing_advice
 from eskerdb.errors import EskerError, Exists, Invalid, NotFound, OutOfOrder
 from eskerdb.kv import Kv
 from eskerdb.series import Series
@@ -120,19 +125,18 @@ def import_csv(
     blocks: Blocks = None,
     keys_repeat: Repeat = False,
     schema_version: SchemaVersion = 0,
+    packed: IsPacked = False,
+    modes: Modes = None,
+    cell: Cell = None,
 ) -> None:
     """Put the rows of a CSV file into a table of an image.
 
     Of a kv table: key, value and type (bytes, text, int, signed, float,
     float32, bool); without a type a value is text.
     """
-    given = key is not None or types or units or indexes or kind or store or k
-    given = given or blocks or keys_repeat or schema_version
-    if given and not create:
-        raise typer.BadParameter(
-            "--kind, --store, --k, --key, --type, --unit, --index, --blocks, "
-            "--keys-repeat and --schema-version need --create"
-        )
+    if not create:
+        given = types, units, indexes, blocks, keys_repeat, schema_version
+        _check_no_create(key is not None, kind, store, k, packed, *given)
     check_kind(kind or Kind.series, store, k, indexes, keys_repeat)
     check_no_columns(kind or Kind.series, key, types, units)
     wanted = Create(
@@ -146,6 +150,7 @@ def import_csv(
         indexes or [],
         keys_repeat,
         schema_version,
+        packing=packed_options(kind or Kind.series, packed, modes, cell),
     )
     try:
         source = CsvFile(file)
@@ -159,12 +164,24 @@ def import_csv(
             made = _Made(volume, table, create, image if new else None)
             with made.or_nothing(), _open(volume, table) as opened:
                 done = _fill(opened, source, resume, duplicates, create)
+                advice = packing_advice(opened, source) if create else ""
     except Fault as fault:
         complain(str(fault))
         raise typer.Exit(1) from None
     console().print(
         f"{count(done, 'row')} imported into {image}, table {table}"
     )
+    if advice:
+        console().print(advice, soft_wrap=True)
+
+
+def _check_no_create(*given: object) -> None:
+    """Raises BadParameter if there is an option of --create."""
+    if any(given):
+        raise typer.BadParameter(
+            "--kind, --store, --k, --key, --type, --unit, --index, --blocks, "
+            "--keys-repeat, --schema-version and --packed need --create"
+        )
 
 
 def _fill(
@@ -253,7 +270,9 @@ def _make(volume: Volume, table: str, source: CsvFile, wanted: Create) -> None:
         check_header(source)
         make_table(volume, table, {}, wanted)
         return
+    packing = wanted.packing
     named = [*wanted.types, *wanted.units, *wanted.indexes]
+    named += packing.modes if packing else []
     for name in named + ([wanted.key] if wanted.key else []):
         if name not in source.header:
             raise source.fault(
@@ -265,9 +284,12 @@ def _make(volume: Volume, table: str, source: CsvFile, wanted: Create) -> None:
     if wanted.kind is Kind.tree:
         text = "for text of at most N bytes with --type {0}=text:N"
     types = source.kinds(wanted.types, text) | wanted.types
-    make_table(
-        volume, table, {name: types[name] for name in source.header}, wanted
-    )
+    ordered = {name: types[name] for name in source.header}
+    if packing:
+        key = wanted.key or source.header[0]
+        modes = chosen_modes(source, ordered, key, volume.geometry, packing)
+        wanted = replace(wanted, packing=replace(packing, modes=modes))
+    make_table(volume, table, ordered, wanted)
 
 
 # The rows -------------------------------------------------------------------

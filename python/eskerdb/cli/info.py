@@ -120,7 +120,8 @@ def _table(
             else:
                 _series_facts(facts, opened)
                 page = volume.geometry.page_bytes
-                _room_facts(facts, table, page, opened.space())
+                rows = _page_rows(facts, opened, page)
+                _room_facts(facts, table, rows, opened.space())
             _wear_facts(facts, opened, endurance)
             facts.add_row("RAM to open", f"{opened.arena_bytes:,} B here")
             if check:
@@ -169,8 +170,23 @@ def _series_facts(facts: Grid, series: Series) -> None:
         facts.add_row("newest", instant(newest[name], unit))
 
 
-def _room_facts(facts: Grid, table: Table, page: int, space: Space) -> None:
-    rows = space.pages_free * ((page - _PAGE_HEAD) // table.row_bytes)
+def _page_rows(facts: Grid, series: Series, page: int) -> float:
+    """Returns the rows of a page; of a packed series so far, and adds them."""
+    table = series.table
+    raw = (page - _PAGE_HEAD) // table.row_bytes
+    if table.codec == "raw":
+        return raw
+    pages = series.space().pages_used
+    rows = series.count() / pages if pages else 0
+    text = f", {rows:.0f} rows a page (raw: {raw})" if rows else ""
+    facts.add_row("pages", f"packed, cells of {table.cell_bytes} bytes{text}")
+    return rows
+
+
+def _room_facts(facts: Grid, table: Table, page: float, space: Space) -> None:
+    if not page:
+        return  # it depends on the rows, and there are none
+    rows = int(space.pages_free * page)
     until = "are refused" if table.full == "refuse" else "push out the oldest"
     facts.add_row("room", f"{count(rows, 'row')}, then new ones {until}")
 
@@ -268,6 +284,9 @@ def _columns(table: Table) -> object:
         if column.missing is not None:
             role = f"{role}, " if role else ""
             role += f"missing is {column.missing}"
+        if column.mode:
+            role = f"{role}, " if role else ""
+            role += f"packed as {column.mode}"
         kind = f"{column.type}[{column.bytes}]" if column.bytes else column.type
         columns.add_row(column.name, kind, column.unit, role)
     return columns

@@ -41,11 +41,24 @@ class Store(str, Enum):
 
 
 @dataclass
+class Packed:
+    """What is stated of packed pages.
+
+    modes   of columns, as COL=MODE
+    cell    bytes of a cell; 0: the default
+    """
+
+    modes: dict[str, str]
+    cell: int
+
+
+@dataclass
 class Create:
     """The options of a new table.
 
     types   the stated types of columns, as COL=TYPE
     missing the missing values of columns, as COL=VALUE
+    packing the options of packed pages; None: pages are raw
     """
 
     kind: Kind
@@ -59,6 +72,7 @@ class Create:
     keys_repeat: bool
     version: int
     missing: dict[str, str] = field(default_factory=dict)
+    packing: Packed | None = None
 
 
 Key = Annotated[
@@ -141,6 +155,32 @@ SchemaVersion = Annotated[
         help="Your own number for these columns.",
     ),
 ]
+IsPacked = Annotated[
+    bool,
+    typer.Option(
+        "--packed",
+        help="Store differences of rows, in bits: a page holds 1.6 to 11 times "
+        "the rows (docs/packed.md).",
+    ),
+]
+Modes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mode",
+        metavar="COL=MODE",
+        help="How --packed packs a column: delta, linear, float, decimal:0 to "
+        "decimal:3, or raw.",
+    ),
+]
+Cell = Annotated[
+    int | None,
+    typer.Option(
+        "--cell",
+        metavar="BYTES",
+        help="What a get decodes at most of a packed page. Default: 256, or "
+        "512 for rows above 20 bytes.",
+    ),
+]
 Size = Annotated[
     str | None, typer.Option(help="Size of a new image. Default: 16M.")
 ]
@@ -194,6 +234,17 @@ def check_kind(
         raise typer.BadParameter("--keys-repeat is for series")
     if k and store not in (None, Store.mu):
         raise typer.BadParameter("--k is for --store mu")
+
+
+def packed_options(
+    kind: Kind, packed: bool, modes: list[str] | None, cell: int | None
+) -> Packed | None:
+    """Reads the options of packed pages. Raises BadParameter."""
+    if not packed and (modes or cell is not None):
+        raise typer.BadParameter("--mode and --cell need --packed")
+    if packed and kind is not Kind.series:
+        raise typer.BadParameter(f"--packed is for series, not a {kind.value}")
+    return Packed(pairs("--mode", modes), cell or 0) if packed else None
 
 
 # The image ------------------------------------------------------------------
@@ -332,6 +383,8 @@ def make_table(
         indexes=[Index(name) for name in wanted.indexes],
         keys_repeat=wanted.keys_repeat,
         version=wanted.version,
+        codec="packed" if wanted.packing else "raw",
+        cell_bytes=wanted.packing.cell if wanted.packing else 0,
     )
 
 
@@ -354,7 +407,8 @@ def _column(name: str, type: str, wanted: Create) -> Column:
     unit = wanted.units.get(name, "")
     missing = wanted.missing.get(name)
     number = None if missing is None else _number(name, missing)
-    return Column(name, kind, unit, int(width or 0), number)
+    mode = wanted.packing.modes.get(name, "") if wanted.packing else ""
+    return Column(name, kind, unit, int(width or 0), number, mode)
 
 
 def _number(name: str, text: str) -> int | float:
