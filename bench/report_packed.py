@@ -10,15 +10,16 @@ import argparse
 import json
 from pathlib import Path
 
+from report_packed_tables import tables_text
 from report_series import meets, number, table
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "results"
 HEAD = """# Packed pages, measured
 
 Made by `make bench-packed OUT=file.json` and `bench/report_packed.py
-file.json`; the figures are in `packed.json`. The codec is measured by itself
-(`src/table/series/codec`): every row of a set is packed, read back and compared.
-The series table does not use it yet, so nothing here is of a table.
+file.json`; the figures are in `packed.json`. First tables whose pages are packed
+beside raw ones, then the codec by itself (`src/table/series/codec`), every row of
+a set packed, read back and compared. `docs/packed.md` says when packed pages pay.
 
 Modes are those that a user would declare: keys linear, integers delta, floats
 with their decimals. Sets of the papers are read from `ESK_DATA`. General
@@ -30,6 +31,7 @@ functions that the codec adds to a program that has nothing else of the core.
 """
 VERDICTS = {None: "", True: "yes", False: "**no**"}
 PARTS = {
+    "packed_host": "## Scans into Arrow on the host",
     "packed_sizes": "## The codec: size, RAM, and the host's time",
     "packed_general": "## General compressors on the same rows",
     "packed_chips": "## On chips",
@@ -59,7 +61,8 @@ def main():
     parser.add_argument("results", help="what make bench-packed wrote")
     options = parser.parse_args()
     rows = json.loads(Path(options.results).read_text("utf-8"))
-    text = HEAD + "\n".join(part(rows, bench) for bench in PARTS)
+    parts = [part(rows, bench) for bench in PARTS]
+    text = HEAD + "\n".join([tables_text(rows, OUT), *parts])
     (OUT / "packed.md").write_text(text, "utf-8")
     (OUT / "packed.json").write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
 

@@ -17,6 +17,7 @@ enum {
     BENCH_ROWS_MAX = 100000,
     BENCH_TAIL_ROWS = 10,   ///< 0.01 % of BENCH_ROWS_MAX
     BENCH_BITMAP_BITS = 16, ///< of the value index
+    BENCH_ROW_BYTES_MAX = 36,
 };
 
 /* ------------------------------------------------------------ data sets */
@@ -279,7 +280,7 @@ static inline void bench_build(struct bench_table *table,
 
 /// Gets row `index` and verifies it.
 static inline void bench_get(struct bench_table *table, uint32_t index) {
-    uint8_t row[16];
+    uint8_t row[BENCH_ROW_BYTES_MAX];
     BENCH_DO(esk_series_get(table->series, bench_key(table->data, index), row));
     BENCH_HOLDS(memcmp(row, bench_row(table->data, index),
                        table->data->row_bytes) == 0);
@@ -289,7 +290,7 @@ static inline void bench_get(struct bench_table *table, uint32_t index) {
 static inline uint32_t bench_query(struct bench_table *table,
                                    const struct esk_series_query *query) {
     struct esk_series_cursor cursor;
-    uint8_t row[16];
+    uint8_t row[BENCH_ROW_BYTES_MAX];
     uint32_t rows = 0;
     int status = ESK_OK;
     BENCH_DO(esk_series_cursor_open(table->series, &cursor, query));
