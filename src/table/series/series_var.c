@@ -141,8 +141,9 @@ static int var_flush(struct esk_series *series) {
     return var_page_close(series);
 }
 
-/// Sets the stream offset behind all that the pages before the head can have:
-/// no offset is used twice, even if pages cannot be read.
+/// Sets the stream offset behind all that the pages before the head can have
+/// had, and a byte further: no offset is used twice, even if pages cannot be
+/// read, and no page continues a value that lost its last ones.
 static int var_mount(struct esk_series *series, struct esk_ring_config *config,
                      const struct esk_table_info *info, uint8_t *page) {
     uint32_t whole = (uint32_t)series->pool.page_bytes - ESK_ENVELOPE_BYTES;
@@ -152,7 +153,8 @@ static int var_mount(struct esk_series *series, struct esk_ring_config *config,
     config->refuse = esk_ring_refuses(&series->data);
     ESK_TRY(esk_series_ring_mount(series, esk_var_ring(series), config, info,
                                   ESK_REGION_VAR, page));
-    series->var_stream = STREAM_FIRST + esk_var_ring(series)->head * whole;
+    series->var_stream =
+        STREAM_FIRST + esk_var_ring(series)->head * (whole + 1u);
     return ESK_OK;
 }
 
