@@ -471,6 +471,8 @@ def like(item: e.Expr, pattern: str, escape: str) -> e.Expr:
     plain = plain_prefix(pattern, escape)
     if plain is not None and not plain[1]:
         return compare("=", item, constant(plain[0]))
+    if plain is not None and isinstance(item, e.Constant):
+        return truth(item.value.startswith(plain[0]))
     return e.Like(
         BOOL.maybe(item.type.nullable),
         operand=item,

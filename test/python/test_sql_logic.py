@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""The statements of test/sql/logic on series and trees: by the machine, by
+DuckDB, by SQLite, and compiled to C."""
+
+import os
+import re
+import sqlite3
+from contextlib import ExitStack
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import logic
+import sqlc_program as sp
+from eskerdb import EskerError, Geometry, Simulator, Volume
+from eskerdb.sql import tables
+from eskerdb.sql.access import Limits
+from eskerdb.sql.duck import Database
+from eskerdb.sql.engine import Engine
+from eskerdb.sql.parse import parse
+from eskerdb.sql.source import Refusal, Source
+from test_sql_machine import bucket, in_duckdb
+from test_sqlc_random import END
+
+LOGIC = Path(__file__).resolve().parents[1] / "sql" / "logic"
+FILES = sorted(path.stem for path in LOGIC.glob("*.test"))
+GEOMETRY = Geometry(block_count=96, block_pages=16, page_bytes=256)
+_OF_COLUMNS = re.compile(r" MISSING -?[\d.]+| UNIT '[^']*'", re.IGNORECASE)
+_TYPES = re.compile(r"\b[iu](8|16|32|64)\b|\bf(32|64)\b|\btext(\(\d+\))?")
+
+
+class Machine:
+    """A volume whose tables are of one kind, if CREATE does not say it."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.stack = ExitStack()
+        self.chip = self.stack.enter_context(Simulator(geometry=GEOMETRY))
+        self.volume = self.stack.enter_context(Volume.format(self.chip))
+        self.created: list[str] = []
+        self.engine = Engine({})
+
+    def execute(self, sql: str) -> list[tuple]:
+        if sql.startswith("CREATE TABLE"):
+            return self._create(sql)
+        try:
+            (made,) = self.engine.prepare(sql)
+            if hasattr(made, "rows"):
+                return list(made.rows())
+            return [(made.run(),)]
+        except Refusal as refusal:
+            raise logic.Refused(
+                f"{refusal.line}:{refusal.column}: {refusal.message}"
+            ) from None
+        except EskerError as failure:
+            raise logic.Refused(str(failure)) from None
+
+    def _create(self, sql: str) -> list[tuple]:
+        if not re.search(" (USING|WITH) ", sql):
+            sql += f" USING {self.kind}"
+        source = Source(sql)
+        try:
+            ((name, made),) = tables.create(source, parse(source)).items()
+        except Refusal as refusal:
+            raise logic.Refused(
+                f"{refusal.line}:{refusal.column}: {refusal.message}"
+            ) from None
+        key = made.columns[made.info.key].name
+        if made.info.kind == "series":
+            self.volume.create(
+                name, made.columns, key=key, indexes=made.indexes, data_blocks=8
+            )
+        else:
+            self.volume.create_tree(name, made.columns, key=key, blocks=10)
+        table = self.stack.enter_context(self.volume.open_table(name))
+        self.created.append(sql)
+        self.engine = Engine({**self.engine.opened, name: table})
+        return []
+
+
+@pytest.fixture(params=["series", "tree"])
+def machine(request):
+    made = Machine(request.param)
+    with made.stack:
+        yield made
+
+
+def sqlite() -> sqlite3.Connection:
+    made = sqlite3.connect(":memory:", isolation_level=None)
+    made.execute("PRAGMA case_sensitive_like = ON")
+    made.create_function("bucket", 2, bucket, deterministic=True)
+    return made
+
+
+def in_sqlite(sql: str) -> str:
+    """Returns a statement with SQLite's types of columns."""
+    if not sql.startswith("CREATE TABLE"):
+        return sql
+    sql = _OF_COLUMNS.sub("", sql.partition(" USING ")[0])
+    return _TYPES.sub(
+        lambda found: (
+            {"f": "REAL", "t": "TEXT"}.get(found[0][0], "INTEGER")
+        ),
+        sql,
+    )  # fmt: skip
+
+
+def failures(path: str, engines: set[str], execute) -> tuple[list[str], int]:
+    """Runs a file; returns what is wrong, and how many records were run."""
+    bad, done = [], 0
+    for record in logic.records(LOGIC / f"{path}.test"):
+        if not record.is_for(*engines):
+            continue
+        what = logic.wrong(record, execute)
+        done += 1
+        if what:
+            bad.append(f"{path}.test:{record.line}: {record.sql}\n  {what}")
+    return bad, done
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_the_machine_gives_the_rows(machine, path):
+    engines = {machine.kind, "machine"}
+    bad, done = failures(path, engines, machine.execute)
+    assert not bad, "\n".join(bad)
+    assert done
+
+
+@pytest.mark.parametrize("kind", ["series", "tree"])
+@pytest.mark.parametrize("path", FILES)
+def test_sqlite_gives_the_same_rows(kind, path):
+    """Statements that are refused are not asked: it runs many of them."""
+    database = sqlite()
+    bad = []
+    for record in logic.records(LOGIC / f"{path}.test"):
+        if record.error or not record.is_for(kind, "sqlite"):
+            continue
+        what = logic.wrong(
+            record, lambda sql: database.execute(in_sqlite(sql)).fetchall()
+        )
+        if what:
+            bad.append(f"{path}.test:{record.line}: {record.sql}\n  {what}")
+    database.close()
+    assert not bad, "\n".join(bad)
+
+
+def ready(machine, path) -> list[logic.Record]:
+    """Makes a file's tables; returns its queries behind the last change."""
+    queries = []
+    for record in logic.records(LOGIC / f"{path}.test"):
+        if record.types is not None:
+            queries.append(record)
+        elif not record.error and record.is_for(machine.kind, "machine"):
+            machine.execute(record.sql)
+            queries.clear()
+    return queries
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_duckdb_gives_the_same_rows(machine, path):
+    queries = ready(machine, path)
+    opened = machine.engine.opened.values()
+    bad = []
+    with Database(machine.volume, opened) as database:
+        for record in queries:
+            if not record.is_for(machine.kind, "duckdb"):
+                continue
+            try:
+                rows = database.execute(in_duckdb(record.sql)).fetchall()
+                what = logic.differs(record, rows)
+            except duckdb.Error as failure:
+                what = str(failure)
+            if what:
+                bad.append(f"{path}.test:{record.line}: {record.sql}\n  {what}")
+    assert not bad, "\n".join(bad)
+
+
+def test_compiled_to_c_they_give_the_same_rows(machine, tmp_path):
+    """Some of the queries of one file, and all of them in deep tests."""
+    path, step = "select", 1 if os.environ.get("ESK_DEEP") else 16
+    first = ["series", "tree"].index(machine.kind) * step // 2
+    queries = {
+        f"q{record.line}": record
+        for record in ready(machine, path)[first::step]
+        if record.is_for(machine.kind, "c")
+    }
+    case = sp.Case(
+        ";\n".join(machine.created),
+        {},
+        "",
+        geometry=GEOMETRY,
+        limits=Limits(groups=64, sorted=64),
+    )
+    chosen, refused = {}, 0
+    for name, record in queries.items():
+        case.queries = f"-- name: {name}\n{record.sql};\n"
+        try:
+            sp.compiled(case, tmp_path)
+            chosen[name] = case.queries
+        except Refusal:
+            refused += 1
+    assert len(chosen) > 3 * refused
+    case.queries = "".join(chosen.values())
+    made = sp.compiled(case, tmp_path)
+    for table in machine.engine.opened.values():
+        table.sync()
+    machine.chip.save(tmp_path / "image")
+    binary = sp.program(case, tmp_path, made)
+    bad = []
+    for name, (rows, status) in sp.answers(binary, tmp_path / "image").items():
+        record = queries[name]
+        what = logic.differs(record, rows)
+        if status != END or what:
+            bad.append(f"{path}.test:{record.line}: {record.sql}\n  {what}")
+    assert not bad, "\n".join(bad)
