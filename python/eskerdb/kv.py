@@ -213,7 +213,7 @@ class Kv(WritableHandle, MutableMapping[Key, Any]):
         self, values: Mapping[Key, Any], deletes: Iterable[Key] = ()
     ) -> None:
         """Sets values and removes keys at once: after a power cut the table has
-        all of these changes or none.
+        all of these changes or none. A value is as put() takes it, or Stored.
 
         Raises as put(), and NotFound for a delete of a key that is not there;
         then nothing was changed. Limit: together they do not fit a block.
@@ -224,7 +224,8 @@ class Kv(WritableHandle, MutableMapping[Key, Any]):
                 gone = Stored(lib.ESK_KV_DELETED, b"")
                 wanted.append((encode_key(key), gone))
             for key, value in values.items():
-                wanted.append((encode_key(key), encode(value)))
+                made = value if isinstance(value, Stored) else encode(value)
+                wanted.append((encode_key(key), made))
         except EskerError as fault:
             raise schema_error(f"table '{self.name}': {fault}") from None
         changes = ffi.new("struct esk_kv_change[]", len(wanted))

@@ -21,10 +21,10 @@ import eskerdb
 from eskerdb.cli.output import complain, console, count, quoted, sheet, warn
 from eskerdb.cli.statements import changes, in_place, with_values
 from eskerdb.errors import Corrupt, Limit
-from eskerdb.kv import Kv
 from eskerdb.kv_value import shortest
 from eskerdb.sql.duck import Database, names_of
 from eskerdb.sql.engine import Change, Engine, Refusal, Select
+from eskerdb.sql.key_bounds import KeyBounds
 from eskerdb.sql.source import nearest
 
 if TYPE_CHECKING:
@@ -110,7 +110,14 @@ def run(
                 print(f"DuckDB answers: {reason}", file=sys.stderr)
             if given:
                 sql = with_values(sql, _typed(made))
-            lost = _by_duckdb(database, sql, form, rows)
+            found = Engine(database.tables).kv_bounds(sql)
+            if found is not None:
+                database.bound_keys(*found)
+            try:
+                lost = _by_duckdb(database, sql, form, rows)
+            finally:
+                if found is not None:
+                    database.bound_keys(found[0], KeyBounds())
     except Refusal as refused:  # of a change's values
         complain(f"query: {refused}")
         return 1
@@ -217,13 +224,8 @@ def _prepared(
     file: str,
 ) -> tuple[list[Select | Change], Refusal | None]:
     """Compiles all statements for the machine; or says why it cannot."""
-    opened = {
-        name: table
-        for name, table in database.tables.items()
-        if not isinstance(table, Kv)
-    }
     try:
-        engine = Engine(opened, measured)
+        engine = Engine(database.tables, measured)
         return engine.prepare(sql, file, values, written=True), None
     except Refusal as refusal:
         return [], refusal

@@ -14,7 +14,9 @@ plan, access, ordered, base, joins, planner
 emit, push          the calls by which a plan is written by a back end
 assemble, bytes_expr, bytes_backend
                     the back end for the machine of src/query
-tables, engine, explain
+tables, parameter, engine, explain
                     over open tables, and shown
+stored, table_change, kv_change, change
+                    what INSERT, UPDATE and DELETE write
 duck                any other SQL, by DuckDB over Arrow
 """

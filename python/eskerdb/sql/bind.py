@@ -361,10 +361,12 @@ class _Binder:
     ) -> None:
         """Refuses a value that a column never stores."""
         column, kind = table.columns[place], value.type.kind
-        is_text = column.kind == "text"
+        is_text = column.kind in ("text", "type")
         try:
             if isinstance(value, e.Constant):
                 stored(column, value.value, place == table.key)
+            elif column.kind == "any" and kind != "blob":
+                return
             elif kind == "blob" or column.kind in ("bytes", "var"):
                 raise Fault(
                     f"column '{column.name}' takes only constants, because it "

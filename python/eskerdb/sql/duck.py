@@ -18,11 +18,18 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from eskerdb._esker import lib
-from eskerdb.errors import EskerError, error
-from eskerdb.kv import Kv
-from eskerdb.kv_value import COLUMNS
+from eskerdb.errors import (
+    Corrupt,
+    EskerError,
+    NotFound,
+    SchemaError,
+    error,
+)
+from eskerdb.kv import Kv, KvEntry
+from eskerdb.kv_value import COLUMNS, encode_key, read_key
 from eskerdb.scan import Scan
 from eskerdb.series import Series
+from eskerdb.sql.key_bounds import KeyBounds
 from eskerdb.tree import OpenTree
 from eskerdb.volume import Volume
 
@@ -159,23 +166,39 @@ def _source(table: Series | OpenTree) -> Any:
 class _KvRows:
     """A kv table's keys, values and types as texts, read anew by each query.
 
-    lost   keys that the last query could not read
+    lost    keys that the last query could not read
+    bounds  which keys the next query asks for
     """
 
     def __init__(self, kv: Kv) -> None:
         self.kv = kv
         self.lost = 0
+        self.bounds = KeyBounds()
 
     def arrow(self) -> Any:
         import pyarrow
 
-        entries, self.lost = self.kv.scan()
+        entries, self.lost = self._entries()
         columns = zip(*(entry.texts() for entry in entries), strict=True)
         arrays = list(columns) if entries else [()] * len(COLUMNS)
         return pyarrow.table(
             [pyarrow.array(a, pyarrow.string()) for a in arrays],
             schema=pyarrow.schema([(n, pyarrow.string()) for n in COLUMNS]),
         )
+
+    def _entries(self) -> tuple[list[KvEntry], int]:
+        if self.bounds.keys is None:
+            return self.kv.scan(prefix=self.bounds.prefix)
+        found, lost = [], 0
+        for key in self.bounds.keys:
+            try:
+                raw = encode_key(read_key(key))
+                found.append(KvEntry(raw, self.kv.stored(raw)))
+            except (NotFound, SchemaError):
+                continue
+            except Corrupt:
+                lost += 1
+        return found, lost
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> object:
         return self.arrow().__arrow_c_stream__(requested_schema)
@@ -325,6 +348,12 @@ class Database:
         rows = _KvRows(table)
         self._kv_rows.append(rows)
         return rows
+
+    def bound_keys(self, name: str, bounds: KeyBounds) -> None:
+        """Lets queries of a kv table read only these keys."""
+        for rows in self._kv_rows:
+            if rows.kv.name == name:
+                rows.bounds = bounds
 
     def execute(self, sql: str | duckdb.Statement) -> duckdb.DuckDBPyConnection:
         """Runs SQL; None when there is no statement. Raises duckdb.Error.

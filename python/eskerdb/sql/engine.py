@@ -18,7 +18,8 @@ from eskerdb.sql.bytes_backend import Code, compiled
 from eskerdb.sql.bytes_expr import Unsupported
 from eskerdb.sql.change import Change
 from eskerdb.sql.explain import explained, pages
-from eskerdb.sql.logical import BoundQuery
+from eskerdb.sql.key_bounds import KeyBounds, key_bounds
+from eskerdb.sql.logical import BoundQuery, FromTable
 from eskerdb.sql.parameter import (
     parameter_value,
     parameter_values,
@@ -84,6 +85,25 @@ class Engine:
             for statement in parse(source)
         ]
 
+    def kv_bounds(self, sql: str) -> tuple[str, KeyBounds] | None:
+        """Returns the kv table that one SELECT is of, and which keys it can
+        give; None: it is another statement."""
+        source = Source(sql)
+        try:
+            (statement,) = parse(source)
+            assert isinstance(statement, s.Query)
+            with source.nesting(statement.span):
+                bound = bind(source, statement, self.infos)
+        except (Refusal, ValueError, AssertionError):
+            return None
+        assert isinstance(bound, BoundQuery)
+        found = bound.select.source
+        if bound.select.union or not isinstance(found, FromTable):
+            return None
+        if found.table.kind != "kv":
+            return None
+        return found.table.name, key_bounds(bound.select.where)
+
     def _prepared(
         self,
         source: Source,
@@ -103,7 +123,14 @@ class Engine:
             if texts:
                 bound = bind(source, statement, self.infos, texts)
             if isinstance(bound, BoundQuery):
-                made = compiled(planner.plan(source, bound, HOST))
+                query = planner.plan(source, bound, HOST)
+                for table in query.tables:
+                    if table.kind == "kv":
+                        raise Unsupported(
+                            f"'{table.name}' is a kv table, whose values "
+                            "differ in type; a register has one"
+                        )
+                made = compiled(query)
                 return Select(self, made, known)
             return Change(self.opened, source, bound, HOST, known)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from eskerdb import schema
 from eskerdb.errors import SchemaError
+from eskerdb.kv_value import TYPES
 from eskerdb.sql.plan import TableColumn
 from eskerdb.sql.rules import Fault
 
@@ -24,8 +25,12 @@ def stored(column: TableColumn, value: Any, is_key: bool = False) -> Any:
     is_key   the column is the key, which is never NULL
     """
     name, kind = column.name, column.kind
+    if kind == "type":
+        return _type(value)
     if value is None:
         return _null(column, is_key)
+    if kind == "any":
+        return value
     if kind in ("bytes", "var"):
         return _bytes(column, value)
     if kind == "text":
@@ -39,6 +44,13 @@ def stored(column: TableColumn, value: Any, is_key: bool = False) -> Any:
     if made == column.missing:
         raise Fault(f"{value} stands for NULL in column '{name}': write NULL")
     return made
+
+
+def _type(value: Any) -> str | None:
+    """Checks the type of a kv table's value; None: that of the value."""
+    if value is not None and value not in TYPES:
+        raise Fault(f"a value's type is one of {', '.join(TYPES)}")
+    return value
 
 
 def _null(column: TableColumn, is_key: bool) -> int | float:

@@ -59,6 +59,14 @@ _OTHER_TYPES = {
 }  # fmt: skip
 
 
+# Of a kv table; a value has a type of its own.
+KV_COLUMNS = (
+    TableColumn("key", "text", text(lib.ESK_KV_KEY_BYTES_MAX), 0, 0),
+    TableColumn("value", "any", text(), 0, 0),
+    TableColumn("type", "type", text(), 0, 0),
+)
+
+
 def type_of(column: schema.Column, missing: Any = None) -> Type:
     """Returns the SQL type of a column's values."""
     if column.is_integer:
@@ -104,6 +112,8 @@ def of_volume(table: Any, handle: Any = None) -> TableInfo:
     table   its catalog entry
     handle  the open table: says how many pages it has; None: not known
     """
+    if table.kind == "kv":
+        return TableInfo(table.name, "kv", KV_COLUMNS, 0, table.row_bytes)
     columns = columns_of(
         table.columns, table.offsets, {index.column for index in table.indexes}
     )

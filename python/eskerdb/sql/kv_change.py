@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""INSERT, UPDATE and DELETE of kv tables: of the columns key, value, type.
+
+A value has the type that it has in SQL: text, whole number, float, TRUE or
+FALSE, x'..'; the column `type` says another one, such as float32. Conditions
+are on the key, which is read as SELECT shows it. All changes of a statement
+are made at once, so they have to fit a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from eskerdb._esker import lib
+from eskerdb.errors import Corrupt, Limit, NotFound, SchemaError, error
+from eskerdb.kv import Kv
+from eskerdb.kv_value import Stored, encode, encode_key, key_text, read_key
+from eskerdb.sql import expr as e
+from eskerdb.sql import logical as lo
+from eskerdb.sql import rules
+from eskerdb.sql.access import Limits
+from eskerdb.sql.bytes_expr import Unsupported
+from eskerdb.sql.explain import text
+from eskerdb.sql.key_bounds import is_key, key_bounds
+from eskerdb.sql.source import Source
+from eskerdb.sql.table_change import (
+    Computed,
+    Handles,
+    Insert,
+    Reading,
+    Values,
+    of_row,
+    reading,
+)
+
+_VALUE, _TYPE = 1, 2
+_ON_KEY = "a condition of a change of a kv table is on its key, a text"
+_ORDERS = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    "=": lambda a, b: a == b,
+    "<>": lambda a, b: a != b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def _check(where: e.Expr | None) -> None:
+    """Raises Unsupported for a condition that holds() does not know."""
+    match where:
+        case None | e.Constant():
+            return
+        case e.Logic() | e.Not():
+            for child in e.children(where):
+                _check(child)
+            return
+        case e.Compare(left=left, right=e.Constant()) if is_key(left):
+            return
+        case e.Like(operand=operand) if is_key(operand):
+            if rules.plain_prefix(where.pattern, where.escape):
+                return
+    raise Unsupported(_ON_KEY, where.span)
+
+
+def holds(where: e.Expr | None, key: str) -> bool | None:
+    """Returns whether a condition is true of a key."""
+    match where:
+        case None:
+            return True
+        case e.Constant(value=value):
+            return None if value is None else bool(value)
+        case e.Not(operand=operand):
+            found = holds(operand, key)
+            return None if found is None else not found
+        case e.Logic(op=op, items=items):
+            decides = op == "or"
+            parts = [holds(item, key) for item in items]
+            if decides in parts:
+                return decides
+            return None if None in parts else not decides
+        case e.Compare(op=op, right=e.Constant(value=value)):
+            return _ORDERS[op](key.encode(), value.encode())
+        case e.Like(pattern=pattern, escape=escape):
+            plain = rules.plain_prefix(pattern, escape)
+            return plain is not None and key.startswith(plain[0])
+    raise AssertionError(where)
+
+
+class KvInsert(Insert):
+    """INSERT INTO a kv table."""
+
+    def run(self, handles: Handles, values: Values) -> int:
+        """Inserts all keys, or none. Raises Refusal, and as writing does."""
+        kv = handles[self.table.name]
+        made: dict[bytes, Stored] = {}
+        places: dict[bytes, int] = {}
+        for number, (key, value, kind) in enumerate(
+            self._rows(handles, values)
+        ):
+            try:
+                raw = encode_key(read_key(key))
+            except SchemaError as fault:
+                raise self._refuse(number, str(fault)) from None
+            first = places.setdefault(raw, number)
+            if first != number:
+                what = f"{self._key_text(key)} is that of row {first + 1}"
+                raise self._refuse(number, what)
+            if _has(kv, raw):
+                raise self._refuse(number, f"{self._key_text(key)} is there")
+            try:
+                made[raw] = encode(self._typed(number, value), kind)
+            except SchemaError as fault:
+                raise self._refuse(number, str(fault), _VALUE) from None
+        _change(kv, made)
+        return len(made)
+
+    def explain(self) -> list[str]:
+        first, *rest = super().explain()
+        return [first.removesuffix(":") + ", at once" + ":" * bool(rest), *rest]
+
+    def _typed(self, number: int, value: Any) -> Any:
+        """Returns a value, a condition as a bool."""
+        if self.bound.select is None:
+            kind = self.bound.rows[number][_VALUE].type.kind
+        else:
+            at = self.bound.places.index(_VALUE)
+            kind = self.bound.select.outputs[at].value.type.kind
+        return bool(value) if kind == "bool" else value
+
+
+class KvRewrite:
+    """UPDATE and DELETE of a kv table."""
+
+    def __init__(
+        self,
+        source: Source,
+        bound: lo.BoundUpdate | lo.BoundDelete,
+        limits: Limits,
+    ) -> None:
+        self.source, self.bound, self.table = source, bound, bound.table
+        _check(bound.where)
+        self.bounds = key_bounds(bound.where)
+        self.changes: dict[int, e.Expr] = {}
+        if isinstance(bound, lo.BoundUpdate):
+            self.changes = dict(bound.changes)
+        for value in self.changes.values():
+            if any(isinstance(node, e.Field) for node in e.walk(value)):
+                raise Unsupported(
+                    "a new value of a kv table is computed of constants and "
+                    "parameters",
+                    value.span,
+                )
+        self._made = Computed(list(self.changes.values()))
+        self._reading: Reading | None = None
+        if self._made.programmed:
+            select = of_row(None, None, self._made.programmed, bound.span)
+            self._reading = reading(source, select, bound.parameters, limits)
+
+    def run(self, handles: Handles, values: Values) -> int:
+        """Changes all keys, or none; returns how many."""
+        kv = handles[self.table.name]
+        keys = list(self._keys(kv))
+        if not keys:
+            return 0
+        if isinstance(self.bound, lo.BoundDelete):
+            _change(kv, {}, keys)
+            return len(keys)
+        computed: Sequence[Any] = ()
+        if self._reading is not None:
+            (computed,) = self._reading.rows(handles, values)
+        row = self._made.row(values, computed)
+        new = dict(zip(self.changes, row, strict=True))
+        made = {raw: self._stored(kv, raw, new) for raw in keys}
+        _change(kv, made)
+        return len(made)
+
+    def explain(self) -> list[str]:
+        names = [column.name for column in self.table.columns]
+        what = f"Delete from {self.table.name}"
+        if self.changes:
+            sets = ", ".join(
+                f"{names[at]} = {text(value, ())}"
+                for at, value in self.changes.items()
+            )
+            what = f"Update {self.table.name}: {sets}"
+        return [f"{what}, at once: {self.bounds}"]
+
+    def _keys(self, kv: Kv) -> Iterator[bytes]:
+        """Yields the keys that meet the condition. Raises Corrupt."""
+        if self.bounds.keys is None:
+            found = [encode_key(key) for key in kv]
+        else:
+            found = [encode_key(read_key(k)) for k in self.bounds.keys if k]
+            found = [raw for raw in found if _has(kv, raw)]
+        for raw in found:
+            if holds(self.bound.where, key_text(raw)):
+                yield raw
+
+    def _stored(self, kv: Kv, raw: bytes, new: dict[int, Any]) -> Stored:
+        """Returns a key's new value."""
+        place = _VALUE if _VALUE in new else _TYPE
+        value = new[_VALUE] if _VALUE in new else kv.stored(raw).value
+        expr = self.changes[place]
+        if place == _VALUE and expr.type.kind == "bool":
+            value = bool(value)
+        try:
+            return encode(value, new.get(_TYPE))
+        except SchemaError as fault:
+            raise self.source.refuse(expr.span, str(fault)) from None
+
+
+def _has(kv: Kv, raw: bytes) -> bool:
+    """Whether there is a key, be its value damaged."""
+    try:
+        kv.stored(raw)
+    except NotFound:
+        return False
+    except Corrupt:
+        return True
+    return True
+
+
+def _change(
+    kv: Kv, made: dict[bytes, Stored], deletes: Sequence[bytes] = ()
+) -> None:
+    """Makes changes at once. Raises Limit, and as Kv.change_many()."""
+    if not made and not deletes:
+        return
+    try:
+        kv.change_many(made, deletes)
+    except Limit:
+        raise error(
+            lib.ESK_E_LIMIT,
+            f"table '{kv.name}': change {len(made) + len(deletes):,} keys at "
+            "once",
+            "change fewer keys at a time",
+            f"they do not fit a block of {kv.volume.geometry.block_bytes:,} "
+            "bytes",
+        ) from None
+    kv.sync()
