@@ -98,6 +98,7 @@ class Case:
 
     rows        table -> rows, as tuples
     parameters  query -> values of its parameters
+    codec       of its series
     """
 
     schema: str
@@ -107,6 +108,7 @@ class Case:
     step_pages: int = 0
     geometry: object = None
     limits: Limits | None = None
+    codec: str = "raw"
 
 
 def compiled(case: Case, folder: Path, planned=None) -> list[Query]:
@@ -127,7 +129,8 @@ def image(case: Case, path: Path) -> None:
     with Simulator(geometry=case.geometry, seed=1) as chip:
         with Volume.format(chip) as volume:
             for name, created in made.items():
-                _fill(volume, name, created, case.rows.get(name, []))
+                rows = case.rows.get(name, [])
+                _fill(volume, name, created, rows, case.codec)
         chip.save(path)
 
 
@@ -138,7 +141,7 @@ def _parsed(text):
     return source, parse.parse(source)
 
 
-def _fill(volume, name, created, rows):
+def _fill(volume, name, created, rows, codec):
     info = created.info
     names = [column.name for column in created.columns]
     key = names[info.key]
@@ -146,6 +149,7 @@ def _fill(volume, name, created, rows):
         volume.create(
             name, created.columns, key=key, indexes=created.indexes,
             data_blocks=10, index_blocks=3 if created.indexes else 0,
+            codec=codec,
         )  # fmt: skip
         with volume.open(name) as table:
             table.append_many([_stored(info, row) for row in rows])

@@ -103,10 +103,11 @@ class SeriesModel(ChipModel):
         checksum=st.sampled_from(["crc32c", "crc16"]),
         key_index_bytes=st.sampled_from([0, 48, 128]),
         notes=st.booleans(),
+        codec=st.sampled_from(["raw", "packed"]),
     )
     def make(
         self, medium, chance, bad_blocks, indexes, full, data_blocks,
-        checksum, key_index_bytes, notes,
+        checksum, key_index_bytes, notes, codec,
     ):  # fmt: skip
         self.options = {"key_index_bytes": key_index_bytes}
         self.full = full
@@ -122,6 +123,7 @@ class SeriesModel(ChipModel):
             indexes=indexes,
             full=full,
             data_blocks=data_blocks,
+            codec=codec,
         )
         self.table = self.open_table(self.volume)
 

@@ -288,6 +288,10 @@ def test_compiled_queries_give_the_rows_of_sqlite(tmp_path):
     check(case(), tmp_path)
 
 
+def test_generated_code_reads_packed_series(tmp_path):
+    check(case(codec="packed"), tmp_path)
+
+
 def test_a_pause_changes_no_row(tmp_path):
     check(case(step_pages=1), tmp_path)
 
