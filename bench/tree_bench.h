@@ -82,10 +82,12 @@ static inline void tree_create(struct tree_table *table,
     bool is_wide = shape->key_bytes != 0;
     uint16_t key_bytes = is_wide ? shape->key_bytes : 4;
     const struct esk_column columns[] = {
-        {"key", "", is_wide ? ESK_TYPE_BYTES : ESK_TYPE_U32, shape->key_bytes,
-         0, NULL},
-        {"value", "", ESK_TYPE_BYTES, (uint16_t)(shape->row_bytes - key_bytes),
-         0, NULL},
+        {.name = "key",
+         .type = is_wide ? ESK_TYPE_BYTES : ESK_TYPE_U32,
+         .bytes = shape->key_bytes},
+        {.name = "value",
+         .type = ESK_TYPE_BYTES,
+         .bytes = (uint16_t)(shape->row_bytes - key_bytes)},
     };
     struct esk_tree_spec spec = {
         .table = {.name = "tree",

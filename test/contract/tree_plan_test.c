@@ -11,8 +11,8 @@
 enum { ROW_BYTES = 16, ROWS_MAX = 20000 };
 
 static const struct esk_column columns[] = {
-    {"key", "", ESK_TYPE_U32, 0, 0, NULL, 0},
-    {"value", "", ESK_TYPE_BYTES, ROW_BYTES - 4, 0, NULL},
+    {.name = "key", .type = ESK_TYPE_U32},
+    {.name = "value", .type = ESK_TYPE_BYTES, .bytes = ROW_BYTES - 4},
 };
 
 /// A store on pages of a size.

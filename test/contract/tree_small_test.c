@@ -81,9 +81,10 @@ static uint32_t rows_promised(const struct small *small) {
 /// Returns the status of the creation.
 static int start(struct model *model, const struct small *small) {
     const struct esk_column columns[] = {
-        {"key", "", ESK_TYPE_BYTES, small->key_bytes, 0, NULL},
-        {"value", "", ESK_TYPE_BYTES,
-         (uint16_t)(small->row_bytes - small->key_bytes), 0, NULL},
+        {.name = "key", .type = ESK_TYPE_BYTES, .bytes = small->key_bytes},
+        {.name = "value",
+         .type = ESK_TYPE_BYTES,
+         .bytes = (uint16_t)(small->row_bytes - small->key_bytes)},
     };
     struct esk_sim_config sim = {
         .geometry = {.block_count = small->blocks + 40u,
