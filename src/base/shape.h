@@ -96,6 +96,14 @@
 #define ESK_SHAPE_REFUSES true
 #endif
 
+/* The same of a volume, which a bare store has none of. */
+
+#ifdef ESK_SHAPE_BARE
+#define ESK_SHAPED_VOLUME(constant, value) (value)
+#else
+#define ESK_SHAPED_VOLUME(constant, value) ESK_SHAPED(constant, value)
+#endif
+
 /// The breaks of a log: `value`, but NULL in a program with a shape, because a
 /// break changes the table's descriptor.
 #define ESK_SHAPED_BREAKS(value) ESK_SHAPED(NULL, value)

@@ -193,7 +193,7 @@ int esk_region_program(const struct esk_region *region, esk_page_id page,
     if (status == ESK_OK) {
         return ESK_OK;
     }
-    esk_increment(&region->stats->program_failures);
+    esk_count_change(&region->stats->program_failures);
     return medium_status(
         region, page / esk_region_geometry(region)->block_pages, status);
 }
@@ -212,7 +212,7 @@ int esk_region_erase(const struct esk_region *region, uint32_t block) {
             esk_count(&region->stats->erases);
             break;
         }
-        esk_increment(&region->stats->erase_failures);
+        esk_count_change(&region->stats->erase_failures);
     }
     return status;
 }

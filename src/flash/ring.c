@@ -37,8 +37,8 @@ esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position) {
     if (offset >= pages) {
         offset += pages;
     }
-    if (offset >= pages) {
-        offset = position % pages;
+    if (ESK_SHAPED_RING(true, offset >= pages)) {
+        offset = position % pages; /* with a shape, the smaller code */
     }
     return ESK_SHAPED_RING(ESK_SHAPE_BLOCK * esk_shape_geometry.block_pages,
                            ring->region.first_page) +
@@ -553,7 +553,7 @@ static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
         status = seal ? page_seal(ring, page, count, used)
                       : page_complete(ring, page, count, used);
         if (status == ESK_OK) {
-            esk_increment(&ring->region.stats->programs);
+            esk_count_change(&ring->region.stats->programs);
             ring->worn = 0;
             ring->torn = 0;
             return ESK_OK;

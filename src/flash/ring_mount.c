@@ -441,7 +441,9 @@ ESK_APART void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
     ring->region.stats = stats;
     ring->region.first_page = config->block * geometry->block_pages;
     ring->region.pages = config->blocks * geometry->block_pages;
-    ring->refuse = config->refuse;
+    if (ESK_SHAPED_RING(false, true)) {
+        ring->refuse = config->refuse;
+    }
     ring->ahead = config->ahead;
     /* All blocks but head's; where pages are dropped for room, one less. */
     uint32_t most = config->blocks - 2u + config->refuse;
@@ -449,13 +451,13 @@ ESK_APART void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
         ring->ahead = (uint8_t)most;
     }
     ring->region.envelope.seed = config->seed;
-    ring->region.envelope.page_bytes = geometry->page_bytes;
     ring->region.envelope.unit = config->unit;
     ring->region.envelope.checksum = volume->checksum;
     ring->region.envelope.kind = config->kind;
     ring->region.envelope.table = config->table;
-    ring->region.envelope.erased_value = geometry->erased_value;
     if (ESK_SHAPED(false, true)) {
+        ring->region.envelope.page_bytes = geometry->page_bytes;
+        ring->region.envelope.erased_value = geometry->erased_value;
         ring->region.envelope.breaks = config->breaks;
     }
     if (ESK_SHAPED(ESK_SHAPE_RUNS, true)) {

@@ -7,14 +7,34 @@
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
+/// The volume's shape: constants, where the program is compiled for them.
+static const struct esk_volume_shape *
+shape_of(const struct esk_volume_shape *shape) {
+    return ESK_SHAPED_VOLUME(&esk_shape_volume, shape);
+}
+
+/// The page of the superblock of half `half`, as esk_half_page finds it.
+static int super_page(const struct esk_volume *volume,
+                      const struct esk_volume_shape *shape, uint8_t half,
+                      esk_page_id *id) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    uint16_t last = (uint16_t)(shape->half_pages - 1u);
+    uint32_t block = half == 0 ? 0 : geometry->block_count - shape->half_blocks;
+    *id = block * geometry->block_pages + last;
+    return esk_volume_keeps_marks(volume)
+               ? esk_half_page(volume, half, last, id)
+               : ESK_OK;
+}
+
 /// Reads the superblock of half `half`.
 /// Returns as esk_region_read; ESK_NOT_FOUND also when it may be a torn one;
 /// ESK_E_SCHEMA when it is not the expected one.
-static int super_look(struct esk_volume *volume, uint8_t half, uint8_t *page) {
+static int super_look(struct esk_volume *volume,
+                      const struct esk_volume_shape *shape, uint8_t half,
+                      uint8_t *page) {
     struct esk_meta meta;
     esk_page_id id = 0;
-    if (esk_half_page(volume, half, (uint16_t)(volume->half_pages - 1u), &id) !=
-        ESK_OK) {
+    if (super_page(volume, shape, half, &id) != ESK_OK) {
         return ESK_E_CORRUPT;
     }
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
@@ -27,8 +47,8 @@ static int super_look(struct esk_volume *volume, uint8_t half, uint8_t *page) {
         status = header == ESK_HEADER_OTHER ? status : ESK_NOT_FOUND;
     }
     ESK_TRY(status);
-    return esk_page_sequence(page) == volume->commit &&
-                   esk_load_u32(page + ESK_SUPER_SEED) == volume->seed
+    return esk_page_sequence(page) == shape->commit &&
+                   esk_load_u32(page + ESK_SUPER_SEED) == shape->seed
                ? ESK_OK
                : ESK_E_SCHEMA;
 }
@@ -45,7 +65,7 @@ static int supers_look(struct esk_volume *volume,
     uint8_t valid = 0;
     bool blank = true;
     for (uint8_t half = 0; half < 2; half++) {
-        int status = super_look(volume, half, page);
+        int status = super_look(volume, shape_of(shape), half, page);
         if (status == ESK_OK) {
             valid = (uint8_t)(valid | 1u << half);
             volume->half_newest = half;
