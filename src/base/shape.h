@@ -88,6 +88,15 @@
 #define ESK_SHAPE_ONLY_RUNS false
 #endif
 
+/* Whether a table's only ring is mounted by esk_ring_survey. */
+#if defined(ESK_SHAPE_SERIES)
+#define ESK_SHAPE_SURVEYS                                                      \
+    (ESK_SHAPE_KEEPS_MARKS == 0 &&                                             \
+     (esk_shape_geometry.flags & ESK_MEDIUM_OVERWRITE) == 0)
+#else
+#define ESK_SHAPE_SURVEYS false
+#endif
+
 #ifdef ESK_SHAPE_SERIES
 #define ESK_SHAPE_UNIT esk_shape_table.row_bytes
 #define ESK_SHAPE_REFUSES (esk_shape_options.full_policy == ESK_FULL_REFUSE)

@@ -31,6 +31,12 @@ static uint16_t block_pages(const struct esk_ring *ring) {
     return esk_region_geometry(&ring->region)->block_pages;
 }
 
+/// Whether the rest of a block is abandoned as well after a failed transfer: in
+/// programs of a constant shape, which have no code to verify the page.
+static inline bool leaves(void) {
+    return ESK_SHAPED_RING(ESK_SHAPE_SURVEYS, false);
+}
+
 esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position) {
     uint32_t pages = esk_ring_pages(ring);
     uint32_t offset = position - ring->lap;
@@ -291,7 +297,10 @@ static int block_take(struct esk_ring *ring, bool ahead) {
     } else {
         /* The pages that replace its pages must be durable first. */
         ESK_TRY(esk_region_barrier(&ring->region));
-        ESK_TRY(block_is_older(ring, ring->ready));
+        /* A survey has read all blocks. */
+        ESK_TRY(ESK_SHAPED_RING(ESK_SHAPE_SURVEYS, false)
+                    ? ESK_OK
+                    : block_is_older(ring, ring->ready));
         status =
             esk_region_erase(&ring->region, position_block(ring, ring->ready));
         if (status == ESK_E_MEDIUM) {
@@ -388,7 +397,7 @@ int esk_ring_reserve(struct esk_ring *ring) {
     if (ring->worn >= ESK_RING_WORN_MAX) {
         return ESK_E_WORN;
     }
-    if (ring->in_doubt) {
+    if (ring->in_doubt && !leaves()) {
         ESK_TRY(doubt_settle(ring));
     }
     if (esk_ring_rest(ring, ring->head) == 0) {
@@ -434,15 +443,15 @@ int esk_ring_step(struct esk_ring *ring, bool *done) {
 /// Records that a program of the page at head ended with `status`. Returns the
 /// status of the call if there is no other try.
 static int page_spoiled(struct esk_ring *ring, int status) {
-    if (status != ESK_E_MEDIUM) {
+    if (status != ESK_E_MEDIUM && !leaves()) {
         ring->in_doubt = true;
         return ESK_E_IO;
     }
     esk_ring_open_none(ring);
-    ring->worn++;
+    ring->worn = (uint8_t)(ring->worn + (status == ESK_E_MEDIUM ? 1 : 0));
     ring->good = 0;
     page_pass(ring, true);
-    return ESK_E_WORN;
+    return status == ESK_E_MEDIUM ? ESK_E_WORN : ESK_E_IO;
 }
 
 /// Programs bytes [from, to) of the page at head.

@@ -127,6 +127,21 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
                    struct esk_region_stats *stats, uint8_t *page);
 
+/// The same in less code, for a medium whose blocks are erased before they are
+/// programmed and have no marks. Finds pages behind runs of any length.
+/// Costs    2 header reads a block, those of all pages of a block whose first
+///          and last page are not of one lap, and about 9 page reads.
+int esk_ring_survey(struct esk_ring *ring, struct esk_volume *volume,
+                    const struct esk_ring_config *config,
+                    struct esk_region_stats *stats, uint8_t *page);
+
+/// Whether `page`, of which a read is not valid, was programmed as position
+/// `at`, though it may be damaged: its kind, table and sequence are right, all
+/// but one, or but one bit of the sequence. A page of a lap ago has another
+/// sequence; an erase that was cut leaves some of its bits.
+bool esk_ring_claims(const struct esk_ring *ring, const uint8_t *page,
+                     uint32_t at);
+
 /// Reads position `position` into `page` and verifies it. The page's count
 /// field is the count that is covered. An invalid page, or one that is valid
 /// only in part, is read again: a read may be wrong once.

@@ -266,31 +266,25 @@ static uint32_t block_end(struct search *search, uint32_t start) {
 }
 
 /// Whether `byte` is `value`, or not programmed yet.
-static bool byte_fits(const struct search *search, uint8_t byte,
+static bool byte_fits(const struct esk_ring *ring, uint8_t byte,
                       uint8_t value) {
-    return byte == value ||
-           byte == esk_envelope_erased(&search->ring->region.envelope);
+    return byte == value || byte == esk_envelope_erased(&ring->region.envelope);
 }
 
-/// Whether the page in scratch was programmed as position `at`, though it may
-/// be damaged: its kind, table and sequence are right, all but one, or but one
-/// bit of the sequence. A page of a lap ago has another sequence; an erase that
-/// was cut leaves some of its bits.
-static bool page_claims(const struct search *search, uint32_t at) {
-    const struct esk_region *region = &search->ring->region;
-    const uint8_t *page = search->page;
+bool esk_ring_claims(const struct esk_ring *ring, const uint8_t *page,
+                     uint32_t at) {
+    const struct esk_region *region = &ring->region;
     uint32_t sequence = esk_page_sequence(page);
     uint32_t differs = sequence ^ at;
-    uint32_t older = at - esk_ring_pages(search->ring);
+    uint32_t older = at - esk_ring_pages(ring);
     uint32_t erased =
         esk_envelope_erased(&region->envelope) == 0 ? 0 : UINT32_MAX;
-    bool is_older = overwrites(search)
+    bool is_older = esk_region_overwrites(region)
                         ? sequence == older
                         : ((sequence ^ erased) & ~(older ^ erased)) == 0;
-    bool kind =
-        byte_fits(search, page[ESK_ENVELOPE_KIND], region->envelope.kind);
+    bool kind = byte_fits(ring, page[ESK_ENVELOPE_KIND], region->envelope.kind);
     bool table =
-        byte_fits(search, page[ESK_ENVELOPE_TABLE], region->envelope.table);
+        byte_fits(ring, page[ESK_ENVELOPE_TABLE], region->envelope.table);
     if (differs == 0) {
         return kind || table;
     }
@@ -321,9 +315,9 @@ static void head_settle(struct search *search, uint32_t end) {
         uint32_t position = POSITION_NONE;
         int status = page_at(search, at, &position);
         bool is_older = status == ESK_OK && position < at;
-        bool is_left =
-            overwrites(search) &&
-            (is_older || (!page_claims(search, at) && was_there(search, at)));
+        bool is_left = overwrites(search) &&
+                       (is_older || (!esk_ring_claims(ring, search->page, at) &&
+                                     was_there(search, at)));
         if (status != ESK_NOT_FOUND && !is_left) {
             ring->head = at + 1;
         }
@@ -337,7 +331,7 @@ static bool block_is_begun(struct search *search, uint32_t start) {
     uint32_t position = POSITION_NONE;
     return header_at(search, start, &position) != ESK_HEADER_BLANK &&
            page_at(search, start, &position) == ESK_E_CORRUPT &&
-           page_claims(search, start) &&
+           esk_ring_claims(search->ring, search->page, start) &&
            (overwrites(search) ||
             block_position(search, start, VALID, LOOK_WHOLE) == POSITION_NONE);
 }

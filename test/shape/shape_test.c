@@ -45,6 +45,20 @@ static void row_make(const struct model_row *row, struct log_row *made) {
     made->water = -made->ground;
 }
 
+/// A read that gives the same bytes each time, also of a block whose erase was
+/// cut.
+static int read_steadily(const struct esk_device *device, esk_page_id at,
+                         uint16_t offset, void *buffer, uint16_t bytes) {
+    uint8_t whole[PAGE_BYTES];
+    (void)device;
+    if (!esk_sim_is_on(twin.sim)) {
+        return ESK_E_IO;
+    }
+    ESK_CHECK_INT(esk_sim_peek(twin.sim, at, whole), ESK_OK);
+    memcpy(buffer, whole + offset, bytes);
+    return ESK_OK;
+}
+
 static void world_make(uint64_t seed, bool dirty) {
     const struct esk_sim_config config = {
         .geometry = ESK_SHAPE_GEOMETRY, .seed = seed, .dirty = dirty};
@@ -195,8 +209,6 @@ static void recover(void) {
     /* Rows that were read are durable. */
     world.synced = world.count;
     world.generation++;
-    uint32_t pages = pages_on_medium();
-    digest_add(&pages, sizeof pages);
 }
 
 /// One step of the workload. Returns ESK_OK, or the status at a cut.
@@ -227,10 +239,20 @@ static int step(void) {
     return ESK_OK;
 }
 
+/// Whether the twins must give the same: not where a block whose erase was cut
+/// reads differently each time, as they mount in different ways. (They may also
+/// count such a block, which has no rows, as the oldest one or not.)
+static bool is_compared(uint64_t seed) {
+    return seed % 4 != 0;
+}
+
 /// A life of a series from a blank medium on, with cuts.
 static void life(uint64_t seed) {
     ESK_CONTEXT("seed %" PRIu64 ", %s", seed, SHAPED ? "shaped" : "opened");
     world_make(seed, false);
+    if (is_compared(seed)) {
+        twin.ops.read = read_steadily;
+    }
     ESK_CHECK_INT(boot(), ESK_OK);
     for (uint32_t i = 0; i < STEPS; i++) {
         bool cut = draw(2) == 0;
@@ -262,9 +284,97 @@ ESK_TEST(shape_keeps_what_was_synced_and_gives_what_the_catalog_gives) {
         life(seed);
         cuts += twin.cuts;
         uint64_t digest = twin.digest;
-        ESK_CHECK(!SHAPED || digest == digest_elsewhere("build/shape/", seed));
+        ESK_CHECK(!SHAPED || !is_compared(seed) ||
+                  digest == digest_elsewhere("build/shape/", seed));
     }
     ESK_CHECK(cuts >= 45 * seeds());
+}
+
+// Failures -------------------------------------------------------------------
+
+/// Appends `count` rows, with a sync of each; what fails with a transfer is
+/// tried again, up to 3 times.
+static void append_synced(uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct log_row row;
+        struct model_row *made = &world.rows[world.count];
+        int status = ESK_E_IO;
+        made->key = world.key_next++;
+        row_make(made, &row);
+        for (uint32_t tries = 0; tries < 4 && status != ESK_OK; tries++) {
+            status = esk_series_append(world.series, &row);
+            ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
+        }
+        ESK_CHECK_INT(status, ESK_OK);
+        world.count++;
+        status = ESK_E_IO;
+        for (uint32_t tries = 0; tries < 4 && status != ESK_OK; tries++) {
+            status = sync();
+            ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
+        }
+        ESK_CHECK_INT(status, ESK_OK);
+    }
+}
+
+ESK_TEST(shape_keeps_synced_rows_while_programs_and_transfers_fail) {
+    for (uint32_t every = 5; every <= 14; every++) {
+        for (uint32_t medium = 0; medium < 2; medium++) {
+            ESK_CONTEXT("each %u-th fails, %s", every,
+                        medium != 0 ? "programs" : "transfers");
+            struct esk_sim_failures failures = {0};
+            (medium != 0 ? &failures.program : &failures.transfer)->every =
+                every;
+            world_make(every, false);
+            ESK_CHECK_INT(boot(), ESK_OK);
+            esk_sim_failures_set(twin.sim, &failures);
+            append_synced(200);
+            failures = (struct esk_sim_failures){0};
+            esk_sim_failures_set(twin.sim, &failures);
+            verify();
+            ESK_CHECK_INT(world.count, 200);
+            esk_series_close(world.series);
+            ESK_CHECK_INT(boot(), ESK_OK);
+            verify();
+            ESK_CHECK_INT(world.count, 200);
+        }
+    }
+}
+
+ESK_TEST(shape_goes_on_in_the_next_block_after_a_failed_transfer) {
+    const struct esk_sim_failures once = {
+        .transfer = {.burst_start = 0, .burst_length = 1}};
+    const struct esk_sim_failures never = {0};
+    world_make(1, false);
+    ESK_CHECK_INT(boot(), ESK_OK);
+    append_synced(3);
+    esk_sim_failures_set(twin.sim, &once);
+    append_synced(1);
+    esk_sim_failures_set(twin.sim, &never);
+    append_synced(1);
+    ESK_CHECK_INT(pages_on_medium() >= BLOCK_PAGES, SHAPED);
+    verify();
+    ESK_CHECK_INT(world.count, 5);
+}
+
+ESK_TEST(shape_on_a_dead_bus_uses_up_no_more_than_a_block) {
+    world_make(1, false);
+    ESK_CHECK_INT(boot(), ESK_OK);
+    append_synced(5);
+    esk_sim_power_off(twin.sim);
+    struct log_row row;
+    struct model_row *made = &world.rows[world.count];
+    made->key = world.key_next++;
+    row_make(made, &row);
+    ESK_CHECK_INT(esk_series_append(world.series, &row), ESK_OK);
+    world.count++;
+    for (uint32_t i = 0; i < 50; i++) {
+        ESK_CHECK_INT(sync(), ESK_E_IO);
+    }
+    esk_sim_power_on(twin.sim);
+    append_synced(5);
+    ESK_CHECK(pages_on_medium() <= BLOCK_PAGES + 1u);
+    verify();
+    ESK_CHECK_INT(world.count, 11);
 }
 
 // Attach and stamp ----------------------------------------------------------
