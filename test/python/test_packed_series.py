@@ -19,8 +19,12 @@ from eskerdb import (
     Unsupported,
     Volume,
 )
+from eskerdb.cli.shell import create_text
 from eskerdb.packing import propose
 from eskerdb.salvage import salvage
+from eskerdb.sql import tables
+from eskerdb.sql.parse import parse
+from eskerdb.sql.source import Refusal, Source
 
 COLUMNS = (
     Column("t", "u32", "s"),
@@ -223,6 +227,59 @@ def test_a_shape_does_not_have_packed_pages(volume):
     volume.create("log", COLUMNS, codec="packed")
     with pytest.raises(Unsupported, match="its pages are packed"):
         header_text(volume, "log", "esker header")
+
+
+SQL = """
+CREATE TABLE log (
+    t u32 PRIMARY KEY, slope i32 PACK linear, temp decimal(2), odd f32,
+    f f32 MISSING -1 PACK decimal(0), flag u8 PACK raw
+) WITH (codec = packed, cell_bytes = 64);
+"""
+
+
+def created(text):
+    source = Source(text)
+    return tables.create(source, parse(source))["log"]
+
+
+def test_sql_creates_a_packed_series_and_the_shell_shows_it(volume):
+    made = created(SQL)
+    volume.create("log", made.columns, **made.options)
+    table = volume.table("log")
+    assert (table.codec, table.cell_bytes) == ("packed", 64)
+    modes = "linear", "linear", "decimal:2", "float", "decimal:0", "raw"
+    assert tuple(column.mode for column in table.columns) == modes
+    assert table.fingerprint == made.info.fingerprint
+    again = created(create_text(table))
+    assert tuple(again.columns) == table.columns
+    assert again.options == {"codec": "packed", "cell_bytes": 64}
+
+
+def test_a_decimal_of_a_raw_series_is_an_f32():
+    made = created("CREATE TABLE log (t u32, temp decimal(2))")
+    assert [(c.type, c.mode) for c in made.columns] == [
+        ("u32", ""),
+        ("f32", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "codec", "message"),
+    [
+        ("v i32 PACK rice", "packed", "PACK is delta, linear"),
+        ("v f32 PACK decimal", "packed", "PACK is delta, linear"),
+        ("v f32 PACK decimal(4)", "packed", "PACK is delta, linear"),
+        ("v i32 PACK delta", "raw", "only a series WITH"),
+        ("v decimal", "packed", "decimal takes 0 to 3"),
+        ("v decimal(4)", "raw", "decimal takes 0 to 3"),
+        ("v i32 PACK", "packed", "how to pack expected"),
+        ("v i32", "zip", "codec is raw or packed"),
+    ],
+)
+def test_sql_of_packing_is_refused_where_it_is_wrong(column, codec, message):
+    text = f"CREATE TABLE log (t u32, {column}) WITH (codec = {codec})"
+    with pytest.raises(Refusal, match=message):
+        created(text)
 
 
 # The command ------------------------------------------------------------------

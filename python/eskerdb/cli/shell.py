@@ -97,6 +97,9 @@ def create_text(table: Any) -> str:
         made += f" ({columns})"
     if table.kind != "series":
         made += f" USING {table.kind}"
+    if table.codec != "raw":
+        cell = table.cell_bytes
+        made += f" WITH (codec = {table.codec}, cell_bytes = {cell})"
     lines = [made + ";"]
     lines += [
         f"CREATE INDEX ON {name} ({_name(index.column)}) "
@@ -116,6 +119,9 @@ def _column_text(column: Column, is_key: bool) -> str:
         text += f" UNIT '{unit}'"
     if column.missing is not None:
         text += f" MISSING {column.missing}"
+    if column.mode:
+        mode, colon, decimals = column.mode.partition(":")
+        text += f" PACK {mode}" + (f"({decimals})" if colon else "")
     return text
 
 

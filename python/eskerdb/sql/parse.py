@@ -275,7 +275,7 @@ class _Parser(ExpressionParser):
     def _column(self) -> s.ColumnDef:
         token = self.identifier("a column's name")
         kind = self.type_name()
-        is_key, unit, missing = False, "", None
+        is_key, unit, missing, mode = False, "", None, None
         while True:
             if self.accept_word("PRIMARY"):
                 self.expect_word("KEY")
@@ -291,13 +291,17 @@ class _Parser(ExpressionParser):
                         value.span, "a missing value is a literal"
                     )
                 missing = value
+            elif self.accept_word("PACK"):
+                mode = self.type_name("how to pack")
             elif self.is_op(",", ")"):
                 span = self.since(token.span[0])
                 return s.ColumnDef(
-                    span, token.value, kind, is_key, unit, missing
+                    span, token.value, kind, is_key, unit, missing, mode
                 )
             else:
-                raise self.unexpected("PRIMARY KEY, UNIT, MISSING, ',' or ')'")
+                raise self.unexpected(
+                    "PRIMARY KEY, UNIT, MISSING, PACK, ',' or ')'"
+                )
 
     def _create_index(self, start: int) -> s.CreateIndex:
         if not self.is_word("ON"):

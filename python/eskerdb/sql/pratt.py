@@ -356,9 +356,9 @@ class ExpressionParser(Tokens):
         name = str(token.value).lower()
         return s.Call(span, name, tuple(arguments), star, distinct)
 
-    def type_name(self) -> s.TypeName:
+    def type_name(self, what: str = "a type") -> s.TypeName:
         """Parses u32, text(16)."""
-        token = self.identifier("a type")
+        token = self.identifier(what)
         width = None
         if self.accept_op("("):
             width = self.whole("a width")

@@ -197,6 +197,7 @@ class ColumnDef(Node):
     is_key: bool
     unit: str
     missing: Literal | None
+    mode: TypeName | None  # PACK linear, PACK decimal(2)
 
 
 @dataclass(frozen=True)

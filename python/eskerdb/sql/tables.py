@@ -19,6 +19,7 @@ from eskerdb.sql.source import Source, listed, nearest
 from eskerdb.sql.types import FLOAT, INT_MAX, Type, integer, text
 
 _NAME_BYTES_MAX = 31  # ESK_NAME_BYTES_MAX
+_DECIMALS_MAX = 3
 _WIDE = ("bytes", "text")
 # enum esk_table_kind, by the words of USING
 KIND_NUMBERS = {
@@ -36,6 +37,8 @@ _OPTIONS: dict[str, dict[str, type | tuple[str, ...]]] = {
         "var_blocks": int,
         "keys_repeat": ("true", "false"),
         "version": int,
+        "codec": tuple(schema.CODECS),
+        "cell_bytes": int,
     },
     "tree": {
         "store": tuple(schema.STORES),
@@ -216,6 +219,12 @@ def _table(source: Source, node: s.CreateTable) -> Created:
                 column.span, f"column '{column.name}' is there twice"
             )
         columns.append(_column(source, column))
+    options = _options(source, node.options, node.kind)
+    packed = options.get("codec") == "packed"
+    columns = [
+        replace(column, mode=_mode(source, of, packed))
+        for column, of in zip(columns, node.columns, strict=True)
+    ]
     keys = [i for i, column in enumerate(node.columns) if column.is_key]
     if len(keys) > 1:
         raise source.refuse(
@@ -227,7 +236,6 @@ def _table(source: Source, node: s.CreateTable) -> Created:
             node.columns[key].span, "the key of a series is an integer column"
         )
     offsets = [schema.bytes_of(columns[:i]) for i in range(len(columns))]
-    options = _options(source, node.options, node.kind)
     if node.columns and node.columns[key].missing is not None:
         raise source.refuse(
             node.columns[key].missing.span, "a key is never missing"
@@ -255,8 +263,35 @@ def _check_name(
         )
 
 
+def _mode(source: Source, node: s.ColumnDef, packed: bool) -> str:
+    """Returns how a column is packed: DECIMAL(n), or PACK."""
+    kind = node.type
+    if node.mode is None:
+        is_decimal = kind.name == "decimal" and packed
+        return f"decimal:{kind.width}" if is_decimal else ""
+    made, width = node.mode, node.mode.width
+    mode = made.name if width is None else f"{made.name}:{width}"
+    if not mode or mode not in schema.MODES:
+        raise source.refuse(
+            made.span, "PACK is delta, linear, float, raw or decimal(0) to (3)"
+        )
+    if not packed:
+        raise source.refuse(
+            made.span, "only a series WITH (codec = packed) is packed"
+        )
+    return mode
+
+
 def _column(source: Source, node: s.ColumnDef) -> schema.Column:
     name, width = node.type.name, node.type.width
+    if name == "decimal":
+        if width not in range(_DECIMALS_MAX + 1):
+            raise source.refuse(
+                node.type.span,
+                "decimal takes 0 to 3 decimals: decimal(2) is an f32 with two",
+            )
+        name, width = "f32", None
+        node = replace(node, type=replace(node.type, name=name, width=None))
     if name not in schema.TYPES:
         advice = (
             f"; did you mean '{_OTHER_TYPES[name]}'?"
