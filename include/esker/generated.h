@@ -75,6 +75,14 @@ int esk_text_compare(const void *a, uint16_t a_bytes, const void *b,
 bool esk_text_like(const void *text, uint16_t bytes, const char *pattern,
                    uint16_t pattern_bytes, char escape);
 
+/// The characters of UTF-8 of a text, without zeros at its end.
+int32_t esk_text_length(const void *text, uint16_t bytes);
+
+/// Where the `count` characters behind the first `skip` ones begin.
+/// part_bytes  out: how many bytes they are.
+const void *esk_text_part(const void *text, uint16_t bytes, uint16_t skip,
+                          uint16_t count, uint16_t *part_bytes);
+
 /// Copies a text, and fills with zeros: at least one.
 void esk_text_copy(char *to, uint16_t to_bytes, const void *text,
                    uint16_t bytes);

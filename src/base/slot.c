@@ -302,15 +302,14 @@ void esk_slot_from_text(esk_slot *r, const uint8_t *bytes, uint8_t count) {
     *byte_of(r, 0) ^= 0x80u;
 }
 
+uint8_t esk_slot_text_byte(const esk_slot *slot, uint16_t index) {
+    esk_slot copy = slot[index / ESK_SLOT_BYTES];
+    uint8_t place = (uint8_t)(index % ESK_SLOT_BYTES);
+    return (uint8_t)(*byte_of(&copy, place) ^ (place == 0 ? 0x80u : 0u));
+}
+
 void esk_slot_to_text(const esk_slot *slot, uint8_t *bytes, uint16_t count) {
-    uint8_t index = 0;
-    for (; count > 0; count--) {
-        esk_slot copy = *slot;
-        *bytes++ =
-            (uint8_t)(*byte_of(&copy, index) ^ (index == 0 ? 0x80u : 0u));
-        if (++index == ESK_SLOT_BYTES) {
-            index = 0;
-            slot++;
-        }
+    for (uint16_t i = 0; i < count; i++) {
+        bytes[i] = esk_slot_text_byte(slot, i);
     }
 }

@@ -78,6 +78,9 @@ int esk_slot_scale(esk_slot *r, const esk_slot *a, const esk_slot *b,
 /// ESK_SLOT_BYTES.
 void esk_slot_from_text(esk_slot *r, const uint8_t *bytes, uint8_t count);
 
+/// Byte `index` of the text in the slots from `slot` on.
+uint8_t esk_slot_text_byte(const esk_slot *slot, uint16_t index);
+
 /// Copies `count` bytes of text out of the slots from `slot` on.
 void esk_slot_to_text(const esk_slot *slot, uint8_t *bytes, uint16_t count);
 

@@ -217,6 +217,30 @@ ESK_TEST(generated_texts_compare_by_bytes) {
     ESK_CHECK(esk_text_compare("\xC3\xA4", 2, "z", 1) > 0);
 }
 
+ESK_TEST(generated_lengths_and_parts_of_text_count_characters) {
+    static const char text[] = "a\xC3\xA4z\xE2\x82\xAC\0";
+    static const struct {
+        uint16_t skip;
+        uint16_t count;
+        uint16_t at;
+        uint16_t bytes;
+    } cases[] = {
+        {0, 0, 0, 0},          {0, 1, 0, 1}, {0, 2, 0, 3},
+        {1, 1, 1, 2},          {1, 2, 1, 3}, {3, 9, 4, 3},
+        {2, UINT16_MAX, 3, 4}, {4, 1, 7, 0}, {9, 1, 7, 0},
+    };
+    ESK_CHECK_INT(esk_text_length(text, 8), 4);
+    ESK_CHECK_INT(esk_text_length("\xA4\xA4", 2), 1);
+    ESK_CHECK_INT(esk_text_length("", 0), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint16_t bytes = 77;
+        const void *part =
+            esk_text_part(text, 8, cases[i].skip, cases[i].count, &bytes);
+        ESK_CHECK(part == text + cases[i].at);
+        ESK_CHECK_INT(bytes, cases[i].bytes);
+    }
+}
+
 ESK_TEST(generated_copies_of_text_end_with_a_zero) {
     char text[4];
     esk_text_copy(text, sizeof text, "abcdef", 6);

@@ -39,6 +39,33 @@ static uint16_t character_bytes(const uint8_t *text, uint16_t at,
     return (uint16_t)(end - at);
 }
 
+/// Where the character is that follows `count` others behind `at`.
+static uint16_t characters_skip(const uint8_t *text, uint16_t at,
+                                uint16_t bytes, uint16_t count) {
+    for (; at < bytes && count > 0; count--) {
+        at = (uint16_t)(at + character_bytes(text, at, bytes));
+    }
+    return at;
+}
+
+int32_t esk_text_length(const void *text, uint16_t bytes) {
+    int32_t count = 0;
+    uint16_t at = 0;
+    for (bytes = text_bytes(text, bytes); at < bytes; count++) {
+        at = characters_skip(text, at, bytes, 1);
+    }
+    return count;
+}
+
+const void *esk_text_part(const void *text, uint16_t bytes, uint16_t skip,
+                          uint16_t count, uint16_t *part_bytes) {
+    const uint8_t *in = text;
+    bytes = text_bytes(in, bytes);
+    uint16_t at = characters_skip(in, 0, bytes, skip);
+    *part_bytes = (uint16_t)(characters_skip(in, at, bytes, count) - at);
+    return in + at;
+}
+
 /* After a mismatch the last % takes one character more. Those before it never
    need to: what follows them has matched at the first place it could. */
 bool esk_text_like(const void *text, uint16_t bytes, const char *pattern,

@@ -208,7 +208,11 @@ enum esk_op {
     ESK_OP_FAVG = 52,  ///< r w: the mean of a window of integers
     ESK_OP_FAGG = 53,  ///< mask w a: floats
 
-    ESK_OP_COUNT_OF_ALL = 54,
+    /* Text in registers. */
+    ESK_OP_LENGTH = 54, ///< r a n8: the characters of the n bytes from a on
+    ESK_OP_SUBSTR = 55, ///< r m8 a n8 skip16 count16: some of them, m bytes
+
+    ESK_OP_COUNT_OF_ALL = 56,
 };
 
 _Static_assert(ESK_OP_IF_LT - ESK_OP_UNLESS_LT == 4, "four relations each");

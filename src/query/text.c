@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Text, as a part: text in slots (LDT), and comparisons of a row's text with a
-/// constant of the program (TEXT).
+/// Text, as a part: text in slots (LDT, LENGTH, SUBSTR), and comparisons of a
+/// row's text with a constant of the program (TEXT).
+///
+/// A character is a byte and the continuation bytes of UTF-8 that follow it.
 ///
 /// A text is as long as its column; a shorter one has zeros at its end, which
 /// are below any other byte. So two texts compare as if both were as long as
@@ -21,7 +23,57 @@ static int8_t text_compare(const uint8_t *a, uint16_t a_bytes, const uint8_t *b,
     return 0;
 }
 
+/// Where the text from `slots` on goes on, `count` characters behind `at`.
+static uint8_t characters_skip(const esk_slot *slots, uint8_t bytes, uint8_t at,
+                               uint16_t count) {
+    for (; at < bytes && count > 0; count--) {
+        do {
+            at++;
+        } while (at < bytes &&
+                 (esk_slot_text_byte(slots, at) & 0xC0u) == 0x80u);
+    }
+    return at;
+}
+
+/// LENGTH and SUBSTR, of the `bytes` bytes of text from `slots` on.
+static void characters_run(esk_slot *r, const uint8_t *op,
+                           const esk_slot *slots, uint8_t bytes) {
+    uint8_t at = 0;
+    while (bytes > 0 && esk_slot_text_byte(slots, (uint8_t)(bytes - 1u)) == 0) {
+        bytes--;
+    }
+    if (op[0] == ESK_OP_LENGTH) {
+        uint8_t count = 0;
+        for (; at < bytes; at = characters_skip(slots, bytes, at, 1)) {
+            count++;
+        }
+        *r = count;
+        return;
+    }
+    at = characters_skip(slots, bytes, 0, esk_load_u16(op + 5));
+    bytes = characters_skip(slots, bytes, at, esk_load_u16(op + 7));
+    for (uint16_t left = esk_text_slots(op[2]); left > 0; left--) {
+        uint8_t piece[ESK_SLOT_BYTES];
+        for (uint8_t i = 0; i < ESK_SLOT_BYTES; i++) {
+            piece[i] = at < bytes ? esk_slot_text_byte(slots, at++) : 0;
+        }
+        esk_slot_from_text(r++, piece, ESK_SLOT_BYTES);
+    }
+}
+
 static int text_run(struct esk_program *program, const uint8_t *op) {
+    if (op[0] >= ESK_OP_LENGTH) {
+        bool is_length = op[0] == ESK_OP_LENGTH;
+        const uint8_t *text = op + (is_length ? 2 : 3);
+        uint8_t null = program->nulls[text[0]];
+        memset(program->nulls + op[1], null,
+               is_length ? 1u : esk_text_slots(op[2]));
+        if (null == 0) {
+            characters_run(program->values + op[1], op,
+                           program->values + text[0], text[1]);
+        }
+        return ESK_PROGRAM_GOES_ON;
+    }
     const struct esk_program_table *table = &program->tables[op[2]];
     bool has_row = table->state == ESK_CURSOR_ROW;
     if (op[0] == ESK_OP_LDT) {
@@ -48,7 +100,13 @@ static int text_run(struct esk_program *program, const uint8_t *op) {
     return ESK_PROGRAM_GOES_ON;
 }
 
-/// LDT, TEXT, and outputs of types ROW_TEXT and TEXT.
+/// Whether the registers of a text, and its bytes, at `operand` are there.
+static bool registers_check(const struct esk_check *check,
+                            const uint8_t *operand) {
+    return esk_check_registers(check, operand[0], esk_text_slots(operand[1]));
+}
+
+/// What the forms do not say, of outputs of types ROW_TEXT and TEXT, too.
 static bool text_check(struct esk_check *check, const uint8_t *op) {
     if (op[0] == ESK_OUTPUT_ROW_TEXT) {
         return esk_check_row(check, op[1], esk_load_u16(op + 2),
@@ -61,6 +119,12 @@ static bool text_check(struct esk_check *check, const uint8_t *op) {
     if (op[0] == ESK_OP_LDT) {
         return op[3] >= 1 && op[3] <= ESK_SLOT_BYTES &&
                esk_check_row(check, op[2], esk_load_u16(op + 4), op[3]);
+    }
+    if (op[0] == ESK_OP_LENGTH) {
+        return registers_check(check, op + 2);
+    }
+    if (op[0] == ESK_OP_SUBSTR) {
+        return registers_check(check, op + 1) && registers_check(check, op + 3);
     }
     uint16_t constant = esk_load_u16(op + 7);
     return op[1] <= ESK_TEXT_ALL && constant <= check->bytes &&

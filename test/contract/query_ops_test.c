@@ -5,6 +5,7 @@
 /// NULL, text and floats.
 #include <math.h>
 
+#include "base/slot.h"
 #include "test/harness/query_fixture.h"
 
 #define LEAST INT64_MIN
@@ -561,6 +562,42 @@ ESK_TEST(query_groups_have_null_as_a_key_and_are_emptied_after_a_loop) {
                               "y: HALT",
                               0),
                    "");
+}
+
+ESK_TEST(query_length_and_substr_count_characters) {
+    static const char text[] = "a\xC3\xA4z\xE2\x82\xAC";
+    static const struct {
+        const char *op; ///< r0 and, with 32 bits, r1: the text; r2 is NULL
+        const char *rows;
+    } cases[] = {
+        {".out text r4 8\nSUBSTR r4 8 r0 8 0 65535", text},
+        {".out text r4 8\nSUBSTR r4 8 r0 8 1 1", "\xC3\xA4"},
+        {".out text r4 8\nSUBSTR r4 8 r0 8 1 2", "\xC3\xA4z"},
+        {".out text r0 8\nSUBSTR r0 8 r0 8 3 9", "\xE2\x82\xAC"},
+        {".out text r4 8\nSUBSTR r4 8 r0 8 4 1", ""},
+        {".out text r4 8\nSUBSTR r4 8 r0 8 0 0", ""},
+        {".out text r4 8\nSUBSTR r4 8 r0 3 0 9", "a\xC3\xA4"},
+        {".out text r4 8\nSUBSTR r4 8 r2 8 0 9", "-"},
+        {".out int r4\nLENGTH r4 r0 8", "4"},
+        {".out int r4\nLENGTH r4 r0 1", "1"},
+        {".out int r0\nLENGTH r0 r0 8", "4"},
+        {".out int r4\nLENGTH r4 r2 8", "-"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char source[128];
+        char rows[32];
+        query_start(4);
+        query_parameter_count = 8 / ESK_SLOT_BYTES;
+        for (uint8_t k = 0; k < query_parameter_count; k++) {
+            esk_slot_from_text(&query_parameters[k],
+                               (const uint8_t *)text + k * ESK_SLOT_BYTES,
+                               ESK_SLOT_BYTES);
+        }
+        snprintf(source, sizeof source, ".regs 8\n.params 2\n%s\nEMIT\nHALT",
+                 cases[i].op);
+        snprintf(rows, sizeof rows, "%s;", cases[i].rows);
+        ESK_CHECK_TEXT(query_rows(source, 0), rows);
+    }
 }
 
 ESK_TEST(query_advance_waits_ahead_and_takes_null_for_no_row) {

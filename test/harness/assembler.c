@@ -37,6 +37,7 @@ static const struct {
     {"FMUL", "111"},      {"FDIV", "111"},      {"FLOAT", "11"},
     {"TRUNC", "11"},      {"FCMP", "111"},      {"ROUND", "111"},
     {"FSUM", "11"},       {"FAVG", "11"},       {"FAGG", "111"},
+    {"LENGTH", "111"},    {"SUBSTR", "111122"},
 };
 
 static const char *const types[] = {"",    "i8",  "i16", "i32", "i64", "u8",
@@ -138,7 +139,8 @@ static bool op_put(struct assembler *assembler, char **words, unsigned count) {
     if (op == ESK_OP_COUNT_OF_ALL) {
         return fail(assembler, "no opcode", words[0]);
     }
-    uint8_t flag = op >= ESK_OP_FADD      ? ESK_PROGRAM_FLOATS
+    uint8_t flag = op >= ESK_OP_LENGTH    ? ESK_PROGRAM_TEXT
+                   : op >= ESK_OP_FADD    ? ESK_PROGRAM_FLOATS
                    : op >= ESK_OP_LDT     ? ESK_PROGRAM_TEXT
                    : op >= ESK_OP_PUSH    ? ESK_PROGRAM_HELPED
                    : op >= ESK_OP_ADVANCE ? ESK_PROGRAM_JOINS

@@ -90,6 +90,21 @@ class Statements:
             return f"abs({left})"
         return f"({left} {self.pick('+', '-', '*', '/')} {right})"
 
+    def text_value(self, table: dict, depth: int) -> str:
+        kind = self.dice.randrange(6) if depth > 0 else 0
+        if kind < 2:
+            return self.column(table["texts"])
+        text = self.text_value(table, depth - 1)
+        if kind < 4:
+            start, count = self.pick(1, 1, 2, 3, 6), self.pick(0, 1, 2, 4, 9)
+            many = self.pick("", f", {count}", f", {count}")
+            return f"substr({text}, {start}{many})"
+        other = self.pick(f"'{self.pick(*WORDS)}'", self.column(table["texts"]))
+        chosen = f"CASE WHEN {self.condition(table, 0)} THEN {text}"
+        if kind == 4:
+            return f"{chosen} ELSE {other} END"
+        return f"coalesce({chosen} END, {other})"
+
     def number(self, table: dict, depth: int) -> str:
         if self.chance(25):
             return self.float_value(table, min(depth, 1))
@@ -118,7 +133,10 @@ class Statements:
             name = self.column(table["texts"])
             if self.chance(50):
                 return f"{name} {no}LIKE '{self.pick(*WORDS)}%'"
-            return f"{name} {self.pick(*COMPARISONS)} '{self.pick(*WORDS)}'"
+            text = self.text_value(table, self.pick(0, 0, depth, 2))
+            if self.chance(20):
+                return f"length({text}) {self.pick(*COMPARISONS)} 3"
+            return f"{text} {self.pick(*COMPARISONS)} '{self.pick(*WORDS)}'"
         if kind == 9:  # of the key: becomes bounds
             key, value = table["key"], self.dice.randrange(0, 1300)
             return f"{key} {self.pick(*COMPARISONS)} {value}"
@@ -230,7 +248,9 @@ class Statements:
             for _ in range(self.pick(1, 2, 3))
         ]
         if table["texts"] and self.chance(30):
-            values.append(self.column(table["texts"]))
+            text = self.text_value(table, self.pick(0, 1, 1, 2))
+            text = f"length({text})" if self.chance(25) else text
+            values.append(f"{text} AS s{len(values)}")
         if self.chance(15):
             values.append(f"({self.condition(table, 1)})")
         return values
@@ -275,7 +295,11 @@ class Statements:
             [f"{key} / 100", f"{key} / 30"],
             [self.column(table["ints"])],
             [self.int_value(table, 1), self.column(table["ints"])],
-            [self.column(table["texts"] or table["ints"])],
+            [
+                self.text_value(table, self.pick(0, 0, 1))
+                if table["texts"]
+                else self.column(table["ints"])
+            ],
             [key],
         )
         values = self.aggregates(table)

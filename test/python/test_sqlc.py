@@ -154,6 +154,20 @@ SELECT count(who), sum(x) FROM notes WHERE who IN ('bo', 'anna', 'x');
 SELECT uwa.wind, who FROM uwa LEFT JOIN notes ON notes.n = uwa.wind;
 -- name: text_case
 SELECT CASE WHEN who < 'b' THEN 1 ELSE 0 END, who IS NULL FROM notes;
+-- name: text_parts
+SELECT n, substr(who, 2, 2) AS two, length(who) AS long, substr(what, 2) AS w,
+    CASE WHEN x > 0 THEN who WHEN x < -3 THEN 'low' ELSE substr(what, 1, 1) END
+    AS c FROM notes WHERE length(substr(who, 1, 3)) >= 2 OR what = 'd';
+-- name: text_chosen
+SELECT n, coalesce(CASE WHEN x > 0 THEN who END, what) AS a,
+    CASE WHEN x > 2 THEN who END AS b, length(CASE WHEN x > 2 THEN who END) AS l
+FROM notes WHERE coalesce(CASE WHEN x < 0 THEN who END, what) > 'b'
+    OR CASE WHEN x < 2 THEN who END IS NULL;
+-- name: text_parameter_parts
+SELECT n FROM notes WHERE substr(who, 2) <> :end AND substr(who, 1, 1) LIKE 'b%';
+-- name: text_of_no_row
+SELECT uwa.wind, substr(who, 2) AS w, coalesce(who, 'none') AS c,
+    length(who) AS l FROM uwa LEFT JOIN notes ON notes.n = uwa.wind;
 -- name: groups_looked_up
 SELECT h, n, x FROM (SELECT t / 10 AS h, count(*) AS n FROM log
 WHERE t >= 0 GROUP BY t / 10) AS g JOIN dev ON dev.id = g.h;
@@ -182,6 +196,7 @@ PARAMETERS = {
     "tree_none": (65535,),
     "merged": (500,),
     "text_parameter": ("bo",),
+    "text_parameter_parts": ("o",),
     "float_parameter": (2.125,),
 }
 
@@ -443,6 +458,15 @@ def test_each_input_of_a_union_has_the_rows_of_the_open():
     begun = code.index("int u_open(")
     assert "esk_source_mark_series(&q->twin_mark, q->twin);" in code[begun:]
     assert code.count("esk_source_mark_series(") == 2
+
+
+def test_rows_of_a_condition_that_is_never_true_are_not_written():
+    never = (
+        "-- name: a\nSELECT time / 100, time / 30, max(1) FROM uwa "
+        "GROUP BY time / 100, time / 30 HAVING max(1) > 1;"
+    )
+    (_, code), _ = compile_text(SCHEMA, never, "app")
+    assert "a_fill(" not in code
 
 
 def test_an_overflow_ends_a_query(tmp_path):

@@ -27,7 +27,7 @@ NAMES = (
     "SUM ADD SUB MUL DIV REM UNLESS_LT UNLESS_LE UNLESS_EQ UNLESS_NE IF_LT "
     "IF_LE IF_EQ IF_NE JNULL JVALUE JMP JMP16 FOR NEXT COUNT ADVANCE GET PUSH "
     "GROUP FORH NEXTH LDT TEXT FADD FSUB FMUL FDIV FLOAT TRUNC FCMP ROUND "
-    "FSUM FAVG FAGG"
+    "FSUM FAVG FAGG LENGTH SUBSTR"
 )
 OPS = {name: number for number, name in enumerate(NAMES.split())}
 _OPPOSITE = {
@@ -141,6 +141,7 @@ class Program:
     def _flag(self, name: str) -> None:
         number = OPS[name]
         for least, flag in (
+            (OPS["LENGTH"], TEXT),
             (OPS["FADD"], FLOATS),
             (OPS["LDT"], TEXT),
             (OPS["PUSH"], HELPED),
@@ -307,7 +308,7 @@ _SIZES = dict(
         [1, 1, 2, 3, 3, 4, 6, 10, 4, 5, 3, 2, 4, 5, 3]
         + [4] * 13
         + [3, 3, 2, 3, 7, 4, 3, 4, 4, 2, 2, 4, 4, 6, 11, 4, 4, 4, 4, 3, 3]
-        + [4, 4, 3, 3, 4],
+        + [4, 4, 3, 3, 4, 4, 9],
         strict=True,
     )
 )

@@ -11,6 +11,7 @@ again where the code before it has surely run.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -24,6 +25,7 @@ from eskerdb.sql.plan import TableColumn, TableInfo
 from eskerdb.sql.types import INT_MAX, INT_MIN, Type
 
 SLOT = 8  # bytes of text in a register
+_TEXT_MOST = 255  # of LENGTH and SUBSTR
 # Compare.op: relation of the machine, operands swapped.
 _RELATIONS = {
     "<": ("LT", False),
@@ -109,6 +111,12 @@ class Expressions:
         register = self.registers.borrow()
         self._borrowed[-1].append(register)
         return register
+
+    def temporaries(self, count: int) -> int:
+        """Returns the first of some registers in a row."""
+        first = self.registers.take(count)
+        self._borrowed[-1].extend(range(first, first + count))
+        return first
 
     def number(self, value: int) -> int:
         """Returns the register of a constant."""
@@ -253,18 +261,23 @@ class Expressions:
                 self.program.place(done)
             self.program.op("SUB", r, value, rest)
 
-    def _case(self, expr: e.Case, r: int) -> None:
+    def _case(self, expr: e.Case, r: int, width: int = 0) -> None:
+        """width  of texts: the bytes that the value is to have."""
         done = Label()
         for test, value in expr.whens:
             following = Label()
             with self.scope():
                 self.jump_unless(test, following)
-                self.value(value, r)
+                self.slots(value, r, width)
                 self.program.op("JMP", target=done)
             self.program.place(following)
         with self.scope():
-            self.value(expr.otherwise, r)
+            self.slots(expr.otherwise, r, width)
         self.program.place(done)
+
+    def _length(self, expr: e.Length, r: int) -> None:
+        first, width = self._text_row(expr.operand)
+        self.program.op("LENGTH", r, first, width)
 
     # Conditions as values ---------------------------------------------------
 
@@ -426,14 +439,52 @@ class Expressions:
             )
         count = -(-width // SLOT) if width else slots_of(expr.type)
         own = slots_of(expr.type)
+        if isinstance(expr, (e.Case, e.Substr)):
+            first = self.temporaries(count) if into is None else into
+            if isinstance(expr, e.Case):
+                self._case(expr, first, count * SLOT)
+            else:
+                self._substr(expr, first, count * SLOT)
+            return list(range(first, first + count))
         places = None if into is None else range(into, into + count)
         found = []
         for i in range(count):
+            if places is not None and isinstance(expr, e.Column) and i < own:
+                cursor, table = self.places[expr.scan]
+                column = table.columns[expr.index]
+                self._load_text(cursor, column, i, places[i])
+                found.append(places[i])
+                continue
             piece = self._text_slot(expr, i, i < own)
             if places is not None and places[i] != piece:
                 self.program.op("MOV", places[i], piece)
             found.append(piece if places is None else places[i])
         return found
+
+    def _text_row(self, expr: e.Expr) -> tuple[int, int]:
+        """Returns the first of the registers, in a row, of a text, and its
+        bytes."""
+        width = expr.type.bytes
+        count = slots_of(expr.type)
+        if width > _TEXT_MOST:
+            raise Unsupported(
+                f"length() and substr() of more than {_TEXT_MOST} bytes",
+                expr.span,
+            )
+        if width > SLOT // 2:
+            self.program.flags |= asm.WIDE
+        if count == 1 or isinstance(expr, (e.Variable, e.Result, e.Case)):
+            return self.slots(expr)[0], width
+        return self.slots(expr, self.temporaries(count))[0], width
+
+    def _substr(self, expr: e.Substr, r: int, width: int = SLOT) -> None:
+        first, given = self._text_row(expr.operand)
+        skip = min(expr.start - 1, 0xFFFF)
+        count = 0xFFFF if expr.count is None else min(expr.count, 0xFFFF)
+        operands = struct.pack(
+            "<BBBBHH", r, min(width, _TEXT_MOST), first, given, skip, count
+        )
+        self.program.op("SUBSTR", *operands)
 
     def _text_slot(self, expr: e.Expr, i: int, has: bool) -> int:
         """Returns the register of a text's i-th slot."""

@@ -523,8 +523,11 @@ def substr(item: e.Expr, start: e.Expr, count: e.Expr | None = None) -> e.Expr:
         raise Fault("substr() starts at 1")
     if count is not None and count.value < 0:
         raise Fault("the count of substr() is at least 0")
+    kind = item.type
+    if kind.bytes and count is not None:  # a character has up to 4 bytes
+        kind = replace(kind, bytes=min(kind.bytes, 4 * count.value) or 1)
     return e.Substr(
-        item.type,
+        kind,
         operand=item,
         start=start.value,
         count=None if count is None else count.value,

@@ -164,29 +164,31 @@ class Function:
 
 _WORDS = re.compile(r"(?<![>.\w])[A-Za-z_]\w*")  # no members
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
-_LOCAL = re.compile(r"[a-z]\w* ([a-z]\w*) = .*;")
+_LOCAL = re.compile(r"(?:const )?[a-z]\w* (?:\* )?([a-z]\w*) = .*;")
+# Of texts, whose values have no effects.
+_SET = re.compile(r"(text(?:_bytes)?(?:_\d+)?) = .*;")
 
 
 def _used(lines: list[str]) -> list[str]:
-    """Leaves out locals that nothing uses."""
+    """Leaves out locals that nothing uses, and conditions of nothing."""
     while True:
-        text = _STRINGS.sub('""', "\n".join(lines))
-        words = Counter(_WORDS.findall(text))
-        kept = [
-            line
-            for line in lines
-            if not (
-                (found := _LOCAL.fullmatch(line))
-                and words[found.group(1)] == _times(line, found.group(1))
-            )
-        ]
+        words: Counter[str] = Counter()
+        for line in lines:
+            words.update(_WORDS.findall(_STRINGS.sub('""', line)))
+            if found := _LOCAL.fullmatch(line) or _SET.fullmatch(line):
+                words[found.group(1)] -= 1
+        kept: list[str] = []
+        for line in lines:
+            found = _LOCAL.fullmatch(line) or _SET.fullmatch(line)
+            if found and words[found.group(1)] == 0:
+                continue
+            if line == "}" and kept and re.fullmatch(r"if \(.*\) {", kept[-1]):
+                kept.pop()
+                continue
+            kept.append(line)
         if len(kept) == len(lines):
             return lines
         lines = kept
-
-
-def _times(line: str, name: str) -> int:
-    return _WORDS.findall(_STRINGS.sub('""', line)).count(name)
 
 
 def _names(text: str) -> set[str]:

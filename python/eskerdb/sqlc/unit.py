@@ -288,6 +288,9 @@ class _Written:
 
     def _filled(self, lines: list[str]) -> list[str]:
         fills = list(self.emitter.fills.values())
+        for index, fill in enumerate(fills):
+            # Not those of code that no condition lets run.
+            fill.uses = lines.count(f"@fill {index}")
         result = []
         for line in lines:
             if not line.startswith("@fill "):

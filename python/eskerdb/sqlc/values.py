@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from eskerdb.sql import expr as e
 from eskerdb.sql.types import INT_MAX, INT_MIN, Type
@@ -377,7 +377,7 @@ class Values:
         return result
 
     def text(self, expr: e.Expr) -> TextValue:
-        """Returns a text that is in the row, in the query, or a constant."""
+        """Returns a text: where its bytes are."""
         if isinstance(expr, e.Constant):
             if expr.value is None:
                 return TextValue('""', "0", TRUE)
@@ -385,8 +385,60 @@ class Values:
             return TextValue(quoted(data), str(len(data)), FALSE)
         if isinstance(expr, e.Column | e.Parameter):
             return self.place.text_leaf(expr)
+        if isinstance(expr, e.Substr):
+            return self._substr(expr)
+        if isinstance(expr, e.Case):
+            return self._text_case(expr)
         name = type(expr).__name__.lower()
         raise Refused(f"{name} of text is not compiled to C", expr.span)
+
+    def _length(self, expr: e.Length) -> Value:
+        text = self.text(expr.operand)
+        call = C(f"esk_text_length({text.c}, {text.bytes})")
+        return Value(call, text.null, "int32_t", 0, min(expr.type.hi, 65535))
+
+    def _substr(self, expr: e.Substr) -> TextValue:
+        text = self.text(expr.operand)
+        made = self._text_local(text.null)
+        skip = min(expr.start - 1, 65535)
+        count = 65535 if expr.count is None else min(expr.count, 65535)
+        with self.place.under(negated(text.null)):
+            self.place.line(
+                f"{made.c} = esk_text_part({text.c}, {text.bytes}, {skip}, "
+                f"{count}, &{made.bytes});"
+            )
+        return made
+
+    def _text_local(self, null: C) -> TextValue:
+        """Declares an empty text."""
+        text = self.place.local("const void *", "text", '""')
+        return TextValue(
+            str(text), str(self.place.local("uint16_t", "text_bytes")), null
+        )
+
+    def _text_case(self, expr: e.Case) -> TextValue:
+        made = []
+        for condition, value in expr.whens:
+            with self.place.aside() as first:
+                test = self.truth(condition)
+            with self.place.aside() as then:
+                made.append((first, test, then, self.text(value)))
+        with self.place.aside() as last:
+            otherwise = self.text(expr.otherwise)
+        place, null = self.place, FALSE
+        if expr.type.nullable:
+            null = place.local("bool", "is_null", "false")
+        result = self._text_local(null)
+
+        def assign(value: TextValue) -> None:
+            if value.null != FALSE:
+                place.line(f"{null} = {value.null};")
+            with place.under(negated(value.null)):
+                place.line(f"{result.c} = {value.c};")
+                place.line(f"{result.bytes} = {value.bytes};")
+
+        self._branches(made, last, otherwise, assign)
+        return result
 
     def _texts_compared(self, expr: e.Compare | e.Same) -> tuple[C, C, C]:
         a, b = self.text(expr.left), self.text(expr.right)
@@ -487,7 +539,14 @@ class Values:
                 with place.under(negated(value.null)):
                     place.line(f"{result} = {cast(value, name)};")
 
-        open_ones = []
+        self._branches(made, last, otherwise, assign)
+        return Value(result, null, name, type.lo, type.hi)
+
+    def _branches(
+        self, made: list, last: list, otherwise: Any, assign: Callable
+    ) -> None:
+        """Assigns the value of the first condition that is TRUE."""
+        place, open_ones = self.place, []
         for first, test, then, value in made:
             place.splice(first)
             branch = place.under(test)
@@ -502,7 +561,6 @@ class Values:
         assign(otherwise)
         for other in reversed(open_ones):
             other.__exit__(None, None, None)
-        return Value(result, null, name, type.lo, type.hi)
 
 
 def quoted(data: bytes) -> str:

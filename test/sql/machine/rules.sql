@@ -194,3 +194,30 @@ SELECT s, count(*), min(id) FROM r GROUP BY s ORDER BY s DESC LIMIT 3
 south|19|-50
 north|19|-56
 ba|18|-46
+
+-- substr() counts from 1, and has what there is
+SELECT id, substr(s, 2, 3) AS a, substr(s, 4) AS b, substr(s, 1, 0) AS c FROM r WHERE id < -54 ORDER BY id
+----
+-60|||
+-58|bc||
+-56|ort|th|
+
+-- length() is of characters, without zeros at the end
+SELECT length(n) AS l, count(*) FROM t GROUP BY length(n) ORDER BY l
+----
+0|38
+1|75
+2|75
+3|38
+5|74
+
+-- CASE and coalesce() of texts
+SELECT k, coalesce(CASE WHEN a > 10 THEN n END, 'none'), CASE WHEN b = 1 THEN n WHEN b = 3 THEN substr(n, 1, 1) END FROM t WHERE k < 25 ORDER BY k
+----
+0|none|NULL
+5|none|a
+10|none|NULL
+12|none|a
+17|none|NULL
+22|ba|NULL
+24|none|north
