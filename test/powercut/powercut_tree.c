@@ -326,6 +326,12 @@ static bool tree_recover(struct cut_campaign *run) {
     if (!state_settle()) {
         return false;
     }
+    /* Without a cut a card still caches what the mount saw. */
+    status = config->cache != 0 ? esk_tree_sync(model.tree) : ESK_OK;
+    if (status != ESK_OK) {
+        return esk_model_tree_fail(&model, "sync after recovery: %s",
+                                   esk_status_text(status));
+    }
     status = esk_tree_check(model.tree, &report);
     if (esk_model_tree_random(&model, 6) == 0) {
         return esk_model_tree_verify(&model);

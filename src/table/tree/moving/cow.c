@@ -107,6 +107,19 @@ static int root_decode(struct esk_tree *tree, uint8_t *page) {
     return ESK_OK;
 }
 
+/// How many of the newest pages may be of an earlier life of the ring. A medium
+/// that caches writes may lose the first pages of an uncommitted batch and keep
+/// later ones. If a mount does not see these, changes go on before them, in
+/// their block; and where erases leave old bytes in place, they are still there
+/// at the next mount. They are not committed, and the root that they name is
+/// not the newest.
+static uint32_t stale_pages(const struct esk_tree *tree) {
+    const struct esk_geometry *geometry =
+        esk_volume_geometry(tree->table.volume);
+    return (geometry->flags & ESK_MEDIUM_OVERWRITE) != 0 ? geometry->block_pages
+                                                         : 0;
+}
+
 /// Finds the newest committed root. A page that cannot be read is skipped, and
 /// with it its changes. These pages are counted, and every later root stores
 /// the count, because a change torn by power loss looks the same. A page of a
@@ -119,6 +132,7 @@ static int cow_mount(struct esk_tree *tree,
     ring->collect = esk_tree_store(tree)->collect;
     ring->owner = tree;
     uint32_t at = ring->head;
+    uint32_t stale = stale_pages(tree);
     tree->now.height = 1;
     tree->now.rows = 0;
     tree->now.nodes = 0;
@@ -145,10 +159,11 @@ static int cow_mount(struct esk_tree *tree,
         if ((page[ESK_TREE_PAGE_FLAGS] & ESK_TREE_PAGE_COMMIT) != 0) {
             ESK_TRY(root_decode(tree, page));
             tree->now.root = at;
-        } else if (root == ESK_PAGE_NONE) {
-            break;
-        } else if (root < at) {
-            at = root + 1;
+        } else if (ring->head - at > stale) {
+            if (root == ESK_PAGE_NONE) {
+                break;
+            }
+            at = root < at ? root + 1 : at;
         }
     }
     tree->committed = tree->now.root;
