@@ -138,6 +138,14 @@
 /// The write cache, added to that.
 #define ESK_TREE_WRITE_CACHE_BYTES(frames)                                     \
     ESK_ARENA_PIECE(ESK_BY_POINTER(14, 16, 16) + 2u * (frames))
+/// esk_store_tnc, whose write cache is included. Its frames are smaller than a
+/// page: pass ESK_TREE_TNC_FRAME_BYTES as `page_bytes` above and below.
+/// k_percent  the spec's, not 0
+#define ESK_TREE_TNC_FRAME_BYTES(page_bytes, k_percent)                        \
+    (((page_bytes) - UINT32_C(40)) * (k_percent) / 100u + 19u)
+#define ESK_TREE_TNC_BYTES(page_bytes, frames, key_bytes)                      \
+    (ESK_TREE_MOVING_BYTES + ESK_TREE_WRITE_CACHE_BYTES(frames) +              \
+     ESK_ARENA_PIECE(ESK_BY_POINTER(25, 32, 40) + (page_bytes) + (key_bytes)))
 /// ESK_TREE_LRU_N, added to that: 5 bytes a frame too many for each level below
 /// 8 that the tree cannot have.
 #define ESK_TREE_LRU_N_BYTES(frames)                                           \
@@ -148,7 +156,7 @@
 #define ESK_TREE_READER_ARENA_BYTES(page_bytes, frames, key_bytes,             \
                                     lru_n_bytes)                               \
     ESK_ARENA_ROUND(                                                           \
-        ESK_ARENA_PIECE(ESK_BY_POINTER(431, 544, 736)) +                       \
+        ESK_ARENA_PIECE(ESK_BY_POINTER(433, 548, 744)) +                       \
         ESK_ARENA_PIECE((uint32_t)(frames) * ((page_bytes) + 6u)) +            \
         ESK_ARENA_PIECE(2u * (key_bytes)) + (lru_n_bytes))
 

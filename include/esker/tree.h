@@ -10,17 +10,18 @@
 ///     &esk_store_journaled   twice that              overwrites, may tear
 ///     &esk_store_wandering   height programs         any
 ///     &esk_store_mu          1 program, +1 a split   any
+///     &esk_store_tnc         a share of a commit     any
 ///
 /// *) and 1 write for about 12 new nodes: the list of their pages.
 ///
-/// Wandering and mu trees are *copy-on-write*, the other two *in place*.
+/// Wandering, mu and tnc trees are *copy-on-write*, the other two *in place*.
 ///
 /// A change is on the medium when its call returns, unless there is a write
-/// cache. esk_tree_sync makes all caches durable, the driver's too. After
-/// power loss the tree has every change that a sync acknowledged, then a prefix
-/// in order of the later changes; of a batch all or nothing.
-/// (&esk_store_inplace on a medium that caches writes and reorders them: any
-/// of the later changes.)
+/// cache; tnc always has one. esk_tree_sync makes all caches durable, the
+/// driver's too. After power loss the tree has every change that a sync
+/// acknowledged, then a prefix in order of the later changes; of a batch all or
+/// nothing. (&esk_store_inplace on a medium that caches writes and reorders
+/// them: any of the later changes.)
 ///
 /// A key is passed as the bytes of the key column, little-endian, as in a row:
 /// any integer, float (no NaN) or fixed-width bytes, which sort as with memcmp.
@@ -44,6 +45,7 @@ enum esk_tree_store {
     ESK_STORE_JOURNALED = 2,
     ESK_STORE_WANDERING = 3,
     ESK_STORE_MU = 4,
+    ESK_STORE_TNC = 5,
 };
 
 struct esk_node_store;
@@ -61,6 +63,12 @@ extern const struct esk_node_store esk_store_wandering;
 /// The whole path in one page (mutree-2007); leaves take k of a page
 /// (lrun-kmutree-2012).
 extern const struct esk_node_store esk_store_mu;
+/// Small nodes, several a page (tnc-ubifs-2010). Changed nodes wait in frames,
+/// and a commit packs them into pages, children before parents: when a change
+/// finds no free frame, by esk_tree_sync, and before the collector runs. At
+/// most a third of the region has nodes of the tree. Not in a program with a
+/// shape.
+extern const struct esk_node_store esk_store_tnc;
 
 /// Merging: a node that a delete leaves half full or less is joined with a
 /// neighbour below the same parent, if both fit one node. For copy-on-write
@@ -119,7 +127,9 @@ struct esk_tree_config {
     const struct esk_tree_write_cache *write_cache;
     uint16_t batch_pages; ///< pages that a batch in place may change; 0: 16
     uint8_t frames;       ///< page frames, at least 2; 0: 2. With 3 or more
-                          ///< the root stays cached
+                          ///< the root stays cached. tnc: node frames, at
+                          ///< least 5, which take a tree of one level, and 2
+                          ///< for each further level; 0: 19, for all
     uint8_t write_frames; ///< frames that the write cache may take, at most all
                           ///< but 1 (mu: 2); 0: the most. Fewer than the height
                           ///< (mu: than 1): changes are written through
@@ -213,7 +223,7 @@ struct esk_tree_query {
 struct esk_tree_node {
     uint32_t address;  ///< of its page: a page of the region (in place), or a
                        ///< position of the ring, which is page address modulo
-                       ///< pages_max
+                       ///< pages_max; tnc: a page of the region
     uint16_t count;    ///< rows of a leaf, else children
     uint16_t capacity; ///< most rows or children
     uint8_t level;     ///< 1: a leaf
@@ -239,14 +249,16 @@ struct esk_tree_walk {
 struct esk_tree_spec {
     struct esk_table_spec table;
     uint8_t store;     ///< enum esk_tree_store
-    uint8_t k_percent; ///< mu: share of a page its leaf gets, 10..90; 0: 50
+    uint8_t k_percent; ///< mu: share of a page its leaf gets, 10..90; 0: 50.
+                       ///< tnc: share of a page that a full node takes, 10..50;
+                       ///< 0: 25, or what 4 entries take
     uint32_t blocks;   ///< of its region; 0: what is left of the device
 };
 
 /// What the catalog has of a tree beside its schema.
 struct esk_tree_options {
     uint8_t store;     ///< enum esk_tree_store
-    uint8_t k_percent; ///< mu: share of a page its leaf gets
+    uint8_t k_percent; ///< mu: share of a page its leaf gets; tnc: a node
 };
 
 /// Decodes the options of a tree.
@@ -268,15 +280,16 @@ int esk_tree_spec_check(const struct esk_tree_spec *spec, uint16_t page_bytes,
 /// Needs    a free page in the arena.
 /// Returns  as esk_series_create; ESK_E_NO_SPACE also when the region is too
 ///          small: less than 8 pages, for wandering 2 blocks and 38 pages, for
-///          mu 2 or 3 blocks, 10 pages and 1 page in 31; ESK_E_UNSUPPORTED when
-///          the medium does not suit the store.
+///          tnc 3 blocks and 80 pages, for mu 2 or 3 blocks, 10 pages and 1
+///          page in 31; ESK_E_UNSUPPORTED when the medium does not suit the
+///          store.
 /// Costs    as esk_series_create.
 int esk_tree_create(struct esk_volume *volume, const struct esk_tree_spec *spec,
                     struct esk_fault *fault);
 
 /// Bytes of the arena that esk_tree_open takes for the table, exactly; 0 when
 /// the catalog cannot be read, the table has another store than `config`, or
-/// `config` has one frame. esker/arena.h has the figure as a constant.
+/// `config` has too few frames. esker/arena.h has the figure as a constant.
 /// Needs    a free page in the arena.
 uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
                               const struct esk_table_info *info,
@@ -287,7 +300,8 @@ uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
 /// tree     out: a handle inside the arena, valid until esk_tree_close; NULL
 ///          unless ESK_OK.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when too little of the arena
-///          is free; ESK_E_INVALID when `config` has one frame; ESK_E_BUSY when
+///          is free, or tnc has too few frames for the tree's height;
+///          ESK_E_INVALID when `config` has one frame (tnc: 4); ESK_E_BUSY when
 ///          the table or a reader of it is open already; ESK_E_UNSUPPORTED (not
 ///          a tree, another store, or merging, batches or write cache of the
 ///          other kind of store); ESK_E_READ_ONLY when a split has to be

@@ -210,6 +210,37 @@ ESK_TEST(arena_constants_of_a_tree_are_what_its_open_takes) {
     }
 }
 
+ESK_TEST(arena_constants_of_a_tnc_tree_are_what_its_open_takes) {
+    static const uint8_t frames[] = {5, 19, 60};
+    for (unsigned i = 0; i < 3; i++) {
+        struct esk_tree_config open = {.store = &esk_store_tnc,
+                                       .frames = frames[i]};
+        struct esk_tree_config second = {.frames = 3};
+        uint8_t k_percent = (uint8_t)(20 + 13 * i);
+        struct esk_tree_spec spec = {.table = {.name = "map",
+                                               .columns = columns,
+                                               .column_count = 3,
+                                               .row_bytes = 16},
+                                     .store = ESK_STORE_TNC,
+                                     .k_percent = k_percent,
+                                     .blocks = 20};
+        struct esk_table_info info;
+        struct esk_tree *tree = NULL;
+        ESK_CONTEXT("%u frames", frames[i]);
+        start(512, 0, sizeof arena);
+        ESK_CHECK_INT(esk_tree_create(&volume, &spec, NULL), ESK_OK);
+        ESK_CHECK_INT(esk_volume_find(&volume, "map", &info), ESK_OK);
+        uint32_t node = ESK_TREE_TNC_FRAME_BYTES(512, k_percent);
+        fits(ESK_TREE_ARENA_BYTES(node, frames[i], 4,
+                                  ESK_TREE_TNC_BYTES(512, frames[i], 4)),
+             esk_tree_arena_bytes(&volume, &info, &open), 0);
+        ESK_CHECK_INT(esk_tree_open(&tree, &volume, "map", &open), ESK_OK);
+        fits(ESK_TREE_READER_ARENA_BYTES(node, 3, 4, 0),
+             esk_tree_reader_arena_bytes(tree, &second), 0);
+        esk_tree_close(tree);
+    }
+}
+
 /// The least arena with which `open` succeeds, found from `bytes` down.
 static uint32_t least_arena(int (*open)(uint32_t blocks, uint32_t keys,
                                         uint32_t bytes),

@@ -61,6 +61,10 @@ static const struct subject subjects[] = {
      .store = &esk_store_mu,
      .write_cache = &esk_write_cache,
      .store_id = ESK_STORE_MU},
+    {.name = "tnc",
+     .geometry = &card,
+     .store = &esk_store_tnc,
+     .store_id = ESK_STORE_TNC},
 };
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
 
@@ -103,6 +107,9 @@ static struct esk_tree_spec tree_spec_of(const struct subject *subject) {
                                            .row_bytes = 18},
                                  .store = subject->store_id,
                                  .blocks = 14};
+    if (subject->store_id == ESK_STORE_TNC) {
+        spec.blocks = 28;
+    }
     return spec;
 }
 

@@ -30,10 +30,11 @@ static const struct {
     {"test/golden/v1_tree_wandering.img", &esk_store_wandering,
      ESK_STORE_WANDERING},
     {"test/golden/v1_tree_mu.img", &esk_store_mu, ESK_STORE_MU},
+    {"test/golden/v1_tree_tnc.img", &esk_store_tnc, ESK_STORE_TNC},
 };
 
 static uint8_t image[IMAGE_BYTES];
-static uint64_t arena[512];
+static uint64_t arena[1024];
 
 static struct esk_geometry geometry_of(uint8_t store) {
     struct esk_geometry geometry = {
@@ -63,19 +64,28 @@ static bool row_is_gone(uint32_t i) {
     return i % 7 == 3;
 }
 
+static struct esk_tree_config config_of(size_t which) {
+    struct esk_tree_config config = {.store = images[which].store};
+    if (images[which].id == ESK_STORE_TNC) {
+        config.frames = 19;
+    }
+    return config;
+}
+
 static void image_make(const struct esk_device *device, size_t which) {
     const struct esk_volume_config config = {.uuid = {0x74, 0x72, 0x65, 0x65}};
     const struct esk_column columns[] = {
         {"key", "", ESK_TYPE_I16, 0, 0, NULL, 0},
         {"text", "", ESK_TYPE_BYTES, 8, 0, NULL, 0},
     };
-    const struct esk_tree_spec spec = {.table = {.name = "golden",
-                                                 .columns = columns,
-                                                 .column_count = 2,
-                                                 .row_bytes = 10},
-                                       .store = images[which].id,
-                                       .k_percent = 60};
-    struct esk_tree_config tree_config = {.store = images[which].store};
+    const struct esk_tree_spec spec = {
+        .table = {.name = "golden",
+                  .columns = columns,
+                  .column_count = 2,
+                  .row_bytes = 10},
+        .store = images[which].id,
+        .k_percent = images[which].id == ESK_STORE_TNC ? 40 : 60};
+    struct esk_tree_config tree_config = config_of(which);
     struct esk_volume volume;
     struct esk_tree *tree = NULL;
     uint8_t row[ROW_BYTES];
@@ -111,7 +121,7 @@ static void image_file(const char *path, const char *mode) {
 ESK_TEST(golden_trees_are_read_row_by_row) {
     for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
         struct esk_geometry geometry = geometry_of(images[i].id);
-        struct esk_tree_config config = {.store = images[i].store};
+        struct esk_tree_config config = config_of(i);
         struct esk_ram_device ram;
         struct esk_volume volume;
         struct esk_tree *tree = NULL;

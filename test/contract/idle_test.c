@@ -51,7 +51,7 @@ ESK_TEST(series_between_calls_is_idle_and_its_rings_are_sound) {
 }
 
 ESK_TEST(tree_between_calls_has_nothing_pinned) {
-    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree_table table = model_tree_plain(store);
         struct esk_model_tree model;
         model_tree_start(&model, &table);

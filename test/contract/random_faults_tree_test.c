@@ -141,8 +141,8 @@ static void failed_allow(uint32_t done) {
 
 static void life_begin(uint32_t seed) {
     uint32_t draw = seed * 2654435761u >> 7;
-    uint8_t store = (uint8_t)(ESK_STORE_INPLACE + seed % 4);
-    uint32_t kind = seed / 4;
+    uint8_t store = (uint8_t)(ESK_STORE_INPLACE + seed % 5);
+    uint32_t kind = seed / 5;
     uint32_t at = store == ESK_STORE_INPLACE     ? kind % 3
                   : store == ESK_STORE_JOURNALED ? 3 + kind % 3
                                                  : 6 + kind % 5;
@@ -171,7 +171,11 @@ static void life_begin(uint32_t seed) {
         .batch_pages =
             store <= ESK_STORE_JOURNALED && (draw >> 11 & 1u) != 0 ? 40 : 0,
     };
-    if (store >= ESK_STORE_WANDERING && (draw >> 10 & 1u) != 0) {
+    if (store == ESK_STORE_TNC) {
+        table.blocks += 80 / pages;
+        table.frames = (uint8_t)(11 + (draw >> 11) % 30);
+        table.write_frames = table.frames;
+    } else if (store >= ESK_STORE_WANDERING && (draw >> 10 & 1u) != 0) {
         table.frames = (uint8_t)(table.frames + 6u);
         table.write_frames = (uint8_t)(1 + (draw >> 11) % 10);
     }

@@ -165,7 +165,7 @@ ESK_TEST(space_of_a_program_without_an_index_log_has_none) {
 }
 
 ESK_TEST(space_of_a_tree_has_its_nodes_and_its_wear) {
-    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree model;
         struct esk_model_tree_table table = model_tree_plain(store);
         struct esk_space space;
@@ -173,15 +173,21 @@ ESK_TEST(space_of_a_tree_has_its_nodes_and_its_wear) {
         struct esk_table_info info;
         struct esk_sim_wear wear;
         ESK_CONTEXT("store %u", store);
-        table.blocks = 24;
+        table.blocks = store == ESK_STORE_TNC ? 90 : 24;
         table.key_range = 4000;
         model_tree_start(&model, &table);
         ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
         model_tree_puts(&model, 500);
+        for (uint32_t i = 0; store == ESK_STORE_TNC && i < 1200; i++) {
+            ESK_CHECK_INT(
+                esk_model_tree_put(&model, model_tree_key_there(&model)),
+                ESK_OK);
+            ESK_CHECK_INT(esk_tree_sync(model.tree), ESK_OK);
+        }
         esk_tree_space(model.tree, &space);
         esk_tree_stats(model.tree, &stats);
         esk_sim_wear(model.sim, info.block[0], info.blocks[0], &wear);
-        ESK_CHECK_INT(space.pages, 24 * 8);
+        ESK_CHECK_INT(space.pages, table.blocks * 8);
         ESK_CHECK_INT(space.pages_used, stats.nodes);
         ESK_CHECK_INT(space.pages_used + space.pages_free, stats.nodes_max);
         ESK_CHECK_INT(space.erases, wear.total);

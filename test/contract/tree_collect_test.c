@@ -138,7 +138,7 @@ static void many_put(struct esk_model_tree *model, uint32_t calls,
 
 ESK_TEST(batch_takes_the_changes_that_it_has_room_for_at_any_fill) {
     enum { PAGES = 30 };
-    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree model;
         struct esk_tree_stats stats;
         struct esk_model_tree_table table = {.store = store,
@@ -251,6 +251,14 @@ static void remount(struct esk_model_tree *model, uint8_t flags) {
     ESK_CHECK_INT(esk_model_tree_open(model), ESK_OK);
 }
 
+/// Keys of a tree that fits 40 blocks.
+static uint16_t keys_of(uint8_t store) {
+    static const uint16_t keys[] = {[ESK_STORE_WANDERING] = 600,
+                                    [ESK_STORE_MU] = 300,
+                                    [ESK_STORE_TNC] = 150};
+    return keys[store];
+}
+
 /// Loses a node near the first keys, then fills the ring by changes of the last
 /// rows.
 static void lost_run(uint8_t store, uint8_t level, uint8_t flags) {
@@ -258,8 +266,7 @@ static void lost_run(uint8_t store, uint8_t level, uint8_t flags) {
     struct esk_model_tree_table table = {.store = store,
                                          .key_type = ESK_TYPE_I16,
                                          .pad_bytes = 24,
-                                         .key_range =
-                                             store == ESK_STORE_MU ? 300 : 600,
+                                         .key_range = keys_of(store),
                                          .blocks = 40};
     model_tree_make(&model, &table, &small);
     for (uint32_t number = 0; number < model.range; number++) {
@@ -273,6 +280,7 @@ static void lost_run(uint8_t store, uint8_t level, uint8_t flags) {
     ESK_CHECK_INT(esk_sim_flip_random(model.sim, page, 3), ESK_OK);
     for (uint32_t i = 0; i < 2000; i++) {
         ESK_CHECK_INT(esk_model_tree_put(&model, last - i % 2), ESK_OK);
+        ESK_CHECK_INT(esk_tree_sync(model.tree), ESK_OK);
     }
     remount(&model, 0);
     uint32_t lost = model_tree_lost(&model, 0);
@@ -283,7 +291,7 @@ static void lost_run(uint8_t store, uint8_t level, uint8_t flags) {
 }
 
 ESK_TEST(collector_skips_a_lost_node_and_keeps_the_others) {
-    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_TNC; store++) {
         for (uint8_t level = 1; level <= 2; level++) {
             ESK_CONTEXT("store %u, level %u", store, level);
             lost_run(store, level, 0);
@@ -292,7 +300,7 @@ ESK_TEST(collector_skips_a_lost_node_and_keeps_the_others) {
 }
 
 ESK_TEST(collector_gives_no_damaged_leaf_a_new_checksum) {
-    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_TNC; store++) {
         ESK_CONTEXT("store %u", store);
         lost_run(store, 1, ESK_MOUNT_TRUST_LOADS);
     }

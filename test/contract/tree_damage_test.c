@@ -192,7 +192,7 @@ static void damage_run(const struct esk_model_tree_table *table) {
 }
 
 ESK_TEST(tree_scan_returns_every_readable_row_and_reports_lost_nodes) {
-    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree_table narrow = {.store = store,
                                               .key_type = ESK_TYPE_I16,
                                               .pad_bytes = 40,

@@ -53,7 +53,7 @@ static void load(struct esk_model_tree *model, uint32_t many) {
 ESK_TEST(sorted_load_fills_every_level_but_for_its_right_edge) {
     static const struct esk_geometry nand = ESK_NAND(200, 16, 512);
     static const struct esk_geometry card = ESK_CARD(200, 16, 512);
-    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_TNC; store++) {
         for (uint32_t many = 1; many <= 100; many *= 10) {
             struct esk_model_tree model;
             struct esk_model_tree_table table = {.store = store,

@@ -12,7 +12,8 @@ static const struct esk_geometry nand = ESK_NAND(120, 16, 1024);
 static const struct esk_geometry sd = ESK_CARD(160, 8, 256);
 
 static const uint8_t stores[] = {ESK_STORE_INPLACE, ESK_STORE_JOURNALED,
-                                 ESK_STORE_WANDERING, ESK_STORE_MU};
+                                 ESK_STORE_WANDERING, ESK_STORE_MU,
+                                 ESK_STORE_TNC};
 
 static struct esk_model_tree_table merging(uint8_t store, uint16_t pad) {
     struct esk_model_tree_table table = {.store = store,
@@ -91,6 +92,10 @@ ESK_TEST(merging_tree_is_a_sorted_array_under_random_calls) {
             table.frames = frames;
             table.policy = frames == 4 ? ESK_TREE_LRU_N : ESK_TREE_LRU_P;
             table.k_percent = (uint8_t)(20 * frames);
+            if (stores[s] == ESK_STORE_TNC) {
+                table.frames = (uint8_t)(9u + 2u * frames);
+                table.k_percent = 50;
+            }
             table.key_range = 500;
             ESK_CONTEXT("store %u, frames %u", stores[s], frames);
             model_tree_make(&model, &table);

@@ -79,6 +79,7 @@ static void empty_check(struct esk_model_tree *model) {
 /// A pad that leaves room for about three rows in a leaf, four in a long one.
 static uint16_t pad_fit(uint8_t store, uint16_t page_bytes) {
     uint16_t leaf = store == ESK_STORE_MU ? page_bytes / 2 : page_bytes;
+    leaf = store == ESK_STORE_TNC ? page_bytes / 4 : leaf;
     uint16_t pad = page_bytes < 512 ? leaf / 4 : leaf / 3;
     return page_bytes < 256 ? 4 : pad > 1000 ? 1000 : pad;
 }
@@ -99,6 +100,10 @@ static void part_run(const struct esk_sim_part *part, uint8_t store,
         .write_frames = write_frames,
         .blocks = (pages >= 64 ? 5 : 96 / pages + 8),
         .key_range = ESK_MODEL_TREE_KEYS_MAX};
+    if (store == ESK_STORE_TNC) {
+        table.frames = (uint8_t)(19u + write_frames);
+        table.blocks += 80 / pages;
+    }
     struct esk_sim_config config = {.part = part->name, .seed = 5};
     config.geometry.page_bytes = page_bytes;
     config.geometry.block_count = table.blocks + META_PAGES / pages + 14;
@@ -139,7 +144,7 @@ ESK_TEST(tree_that_is_full_reads_changes_and_deletes_on_every_part) {
         }
         bool overwrites = (part->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0;
         uint8_t store = overwrites ? ESK_STORE_INPLACE : ESK_STORE_WANDERING;
-        for (; store <= ESK_STORE_MU; store++) {
+        for (; store <= ESK_STORE_TNC; store++) {
             if (!esk_test_is_deep() && (i + store) % 2 != 0) {
                 run++;
                 continue;

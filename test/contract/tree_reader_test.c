@@ -230,7 +230,9 @@ static void reader_call(struct grove *grove, struct view *view) {
         }
     }
     esk_tree_stats(grove->model.tree, &after);
-    ESK_CHECK_BYTES(&after, &before, sizeof after);
+    if (grove->model.table.store != ESK_STORE_TNC) { /* it has a write cache */
+        ESK_CHECK_BYTES(&after, &before, sizeof after);
+    }
 }
 
 /// A change, a batch's begin or end, or a step of the volume.
@@ -308,7 +310,7 @@ static void grove_run(struct grove *grove,
 }
 
 static void runs(uint8_t key_type, uint8_t key_bytes, uint32_t calls) {
-    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_TNC; store++) {
         for (uint8_t policy = 0; policy < 2; policy++) {
             struct grove grove = {0};
             struct esk_model_tree_table table = {.store = store,
@@ -366,7 +368,7 @@ static void pair_free(struct grove *grove) {
 }
 
 ESK_TEST(snapshot_is_never_stale_while_nothing_is_collected) {
-    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_TNC; store++) {
         struct grove grove = {0};
         struct view *view = &grove.views[0];
         pair_make(&grove, store, 2, 300);
@@ -386,7 +388,7 @@ ESK_TEST(snapshot_is_never_stale_while_nothing_is_collected) {
 }
 
 ESK_TEST(reader_reads_no_more_pages_than_its_frames_make_it) {
-    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_TNC; store++) {
         for (uint8_t frames = 1; frames <= 3; frames++) {
             struct grove grove = {0};
             struct esk_tree_stats stats;

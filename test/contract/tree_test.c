@@ -14,7 +14,8 @@ static const struct esk_geometry nand = ESK_NAND(80, 16, 512);
 static const struct esk_geometry sd = ESK_CARD(100, 8, 512);
 
 static const uint8_t stores[] = {ESK_STORE_INPLACE, ESK_STORE_JOURNALED,
-                                 ESK_STORE_WANDERING, ESK_STORE_MU};
+                                 ESK_STORE_WANDERING, ESK_STORE_MU,
+                                 ESK_STORE_TNC};
 
 /// Random calls, checked one by one; a full check now and then.
 static void random_run(const struct esk_model_tree_table *table,
@@ -67,7 +68,8 @@ ESK_TEST(tree_works_with_rows_of_which_two_fit_a_leaf) {
                                                  .key_type = ESK_TYPE_U32,
                                                  .pad_bytes = pad,
                                                  .key_range = 150};
-            if (stores[s] != ESK_STORE_MU || pad < 110) {
+            if ((stores[s] != ESK_STORE_MU || pad < 110) &&
+                (stores[s] != ESK_STORE_TNC || pad < 100)) {
                 random_run(&table, medium_for(stores[s]), 2000, 3);
             }
         }
@@ -105,6 +107,24 @@ ESK_TEST(moving_trees_work_with_write_caches_of_any_size) {
             table.k_percent = (uint8_t)(20 + most * 6u);
             table.policy = frames % 2u;
             random_run(&table, &nand, 2000, frames * 16u + most);
+        }
+    }
+}
+
+ESK_TEST(tnc_tree_works_with_nodes_and_frames_of_any_number) {
+    static const uint8_t percents[] = {12, 25, 33, 50};
+    static const uint8_t frames[] = {11, 13, 19, 40, 255};
+    for (size_t p = 0; p < sizeof percents; p++) {
+        for (size_t f = 0; f < sizeof frames; f++) {
+            struct esk_model_tree_table table = {
+                .store = ESK_STORE_TNC,
+                .key_type = ESK_TYPE_U32,
+                .pad_bytes = 8,
+                .k_percent = percents[p],
+                .frames = frames[f],
+                .write_frames = (uint8_t)(f % 2 == 0 ? 0 : frames[f] - 2),
+                .merges = p % 2 == 0};
+            random_run(&table, &nand, 3000, (uint32_t)(p * 16u + f));
         }
     }
 }

@@ -40,6 +40,9 @@ static const struct kind kinds[] = {
       .frames = 8},
      ESK_STORE_WANDERING},
     {"mu", {.store = &esk_store_mu, .policy = ESK_TREE_LRU_N}, ESK_STORE_MU},
+    {"tnc",
+     {.store = &esk_store_tnc, .merge = &esk_merge_moving, .frames = 13},
+     ESK_STORE_TNC},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 

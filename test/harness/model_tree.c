@@ -117,9 +117,12 @@ static int table_create(struct esk_model_tree *model) {
 }
 
 int esk_model_tree_open(struct esk_model_tree *model) {
-    static const struct esk_node_store *const stores[] = {
-        NULL, &esk_store_inplace, &esk_store_journaled, &esk_store_wandering,
-        &esk_store_mu};
+    static const struct esk_node_store *const stores[] = {NULL,
+                                                          &esk_store_inplace,
+                                                          &esk_store_journaled,
+                                                          &esk_store_wandering,
+                                                          &esk_store_mu,
+                                                          &esk_store_tnc};
     struct esk_table_info info;
     model->config.store = stores[model->table.store];
     model->config.frames = model->table.frames;

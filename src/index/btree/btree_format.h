@@ -31,6 +31,29 @@ enum esk_tree_page_flags {
     ESK_TREE_PAGE_MOVED = 2,
 };
 
+/// In a page of packed nodes (tnc); rows, nodes, height and flags as above.
+enum esk_tree_packed_offset {
+    ESK_TREE_PACKED_COUNT = 16, ///< u8, nodes of the page, 1 .. 255
+    ESK_TREE_PACKED_PASS = 17,  ///< u8, 1: a pass of the sweep is under way
+    ESK_TREE_PACKED_TAIL = 28,  ///< u32, no page before this position is needed
+    ESK_TREE_PACKED_BEGUN = 32, ///< u32, position where the pass began
+    ESK_TREE_PACKED_DONE = 36,  ///< u32, nodes that the pass has written
+    ESK_TREE_PACKED_BODY = 40,  ///< start of the nodes. Behind the last node of
+    ///< a page with a root: the last key of the pass
+};
+
+/// A packed node: u8 level, then as other nodes. A child: page of the region in
+/// bits 8 to 30, number of the node in the page in bits 0 to 7.
+enum esk_tree_packed_node {
+    ESK_TREE_PACKED_LEVEL_BYTES = 1,
+    ESK_TREE_PACKED_PERCENT_MAX = 50,
+    ESK_TREE_PACKED_NUMBER_BITS = 8,
+};
+/// As page of a child: the page that its parent is in.
+#define ESK_TREE_PACKED_SELF UINT32_C(0x7FFFFF)
+/// A child that could not be read when its page was about to be erased.
+#define ESK_TREE_PACKED_LOST UINT32_C(0x7FFFFE00)
+
 /// The list of a tree in place, kind ESK_PAGE_NODE: pages for new nodes, u32
 /// each; the envelope's count is the number of them.
 enum esk_tree_list_offset {

@@ -12,7 +12,12 @@
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
-enum { FRAMES_MIN = 2, ERASE_AHEAD_MAX = 8, BATCH_PAGES = 16 };
+enum {
+    FRAMES_MIN = 2,
+    ERASE_AHEAD_MAX = 8,
+    BATCH_PAGES = 16,
+    WRITE_FRAMES_PACKED = 2 * ESK_TREE_HEIGHT_MAX + 1,
+};
 
 /* The constants of esker/arena.h. */
 _Static_assert(
@@ -24,13 +29,37 @@ _Static_assert(
         offsetof(struct esk_tree, pool_offsets) <= ESK_TREE_MOVING_BYTES &&
         sizeof(struct esk_tree) <=
             ESK_TREE_MOVING_BYTES + ESK_TREE_LRU_N_BYTES(0) &&
-        sizeof(struct esk_tree_kept) <= ESK_TREE_WRITE_CACHE_BYTES(0),
+        sizeof(struct esk_tree_kept) <= ESK_TREE_WRITE_CACHE_BYTES(0) &&
+        ESK_TREE_MOVING_BYTES + ESK_TREE_WRITE_CACHE_BYTES(0) +
+                sizeof(struct esk_tree_packed) <=
+            ESK_TREE_TNC_BYTES(0, 0, 0) &&
+        ESK_TREE_TNC_FRAME_BYTES(ESK_TREE_PACKED_BODY, 0) ==
+            ESK_TREE_PACKED_NODE - ESK_TREE_PACKED_LEVEL_BYTES,
     "constants of a tree's memory");
+
+static bool packs(const struct esk_tree_config *config) {
+    return ESK_SHAPED_TREE(false,
+                           (config->store->flags & ESK_STORE_PACKS) != 0);
+}
 
 static uint8_t frames(const struct esk_tree_config *config) {
     uint8_t asked = config->frames;
-    return ESK_SHAPED_TREE(ESK_SHAPE_POOL_FRAMES,
-                           asked == 0 ? FRAMES_MIN : asked);
+    uint8_t usual = FRAMES_MIN;
+    if (packs(config)) {
+        usual = esk_tree_packed_frames(ESK_TREE_HEIGHT_MAX);
+    }
+    return ESK_SHAPED_TREE(ESK_SHAPE_POOL_FRAMES, asked == 0 ? usual : asked);
+}
+
+static uint8_t frames_min(const struct esk_tree_config *config) {
+    return packs(config) ? esk_tree_packed_frames(1) : FRAMES_MIN;
+}
+
+/// The write cache of the store, else of `config`.
+static const struct esk_tree_write_cache *
+cache_of(const struct esk_tree_config *config) {
+    return config->store->cache != NULL ? config->store->cache
+                                        : config->write_cache;
 }
 
 static uint16_t batch_pages(const struct esk_tree_config *config) {
@@ -43,6 +72,9 @@ static uint8_t write_frames(const struct esk_tree_config *config,
                             const struct esk_btree_layout *layout) {
     uint8_t most = (uint8_t)(frames(config) - (layout->shares ? 2u : 1u));
     uint8_t asked = config->write_frames;
+    if (packs(config) && asked != 0 && asked < WRITE_FRAMES_PACKED) {
+        asked = WRITE_FRAMES_PACKED; /* a change takes so many */
+    }
     return asked != 0 && asked < most ? asked : most;
 }
 
@@ -59,7 +91,7 @@ int esk_tree_options(const struct esk_table_info *info,
     }
     options->store = own[0];
     options->k_percent = own[1];
-    return options->store > ESK_STORE_MU ? ESK_E_UNSUPPORTED : ESK_OK;
+    return options->store > ESK_STORE_TNC ? ESK_E_UNSUPPORTED : ESK_OK;
 }
 
 /// As esk_tree_layout_read, with the caller's scratch.
@@ -112,6 +144,7 @@ struct tree_memory {
     void *pool;
     struct esk_tree_batch *batch;
     struct esk_tree_kept *kept;
+    struct esk_tree_packed *packed;
     uint8_t *pending; ///< then tree->low and tree->probe
     struct esk_tree_spares *spares;
     uint16_t tree_bytes;
@@ -142,12 +175,17 @@ static uint16_t handle_bytes(const struct esk_btree_layout *layout,
                                       : offsetof(struct esk_tree, before);
 }
 
+/// A page, or a node's share of one.
+static uint16_t frame_bytes(const struct esk_btree_layout *layout) {
+    return layout->offset[layout->height_max];
+}
+
 static int memory_carve(struct esk_arena *arena, uint16_t page_bytes,
                         const struct esk_btree_layout *layout,
                         const struct esk_tree_config *config,
                         struct tree_memory *memory) {
     uint8_t classes = is_lru_n(layout, config) ? layout->height_max : 1;
-    if (frames(config) < FRAMES_MIN) {
+    if (frames(config) < frames_min(config)) {
         return ESK_E_INVALID;
     }
     memory->tree_bytes = handle_bytes(layout, config);
@@ -163,14 +201,20 @@ static int memory_carve(struct esk_arena *arena, uint16_t page_bytes,
                                                       batch_pages(config));
     }
     memory->kept = NULL;
-    if (config->write_cache != NULL) {
+    if (cache_of(config) != NULL) {
         uint16_t pages =
             (uint16_t)(frames(config) * (uint16_t)sizeof *memory->kept->pages);
         memory->kept =
             esk_arena_take(arena, (uint32_t)sizeof *memory->kept + pages);
     }
+    memory->packed = NULL;
+    if (packs(config)) {
+        memory->packed =
+            esk_arena_take(arena, (uint32_t)sizeof *memory->packed +
+                                      page_bytes + layout->key_bytes);
+    }
     memory->pool = esk_arena_take(
-        arena, ESK_POOL_BYTES(page_bytes, frames(config), classes));
+        arena, ESK_POOL_BYTES(frame_bytes(layout), frames(config), classes));
     memory->pending = esk_arena_take(
         arena, ESK_TREE_CHILD_BYTES + 3u * (uint32_t)layout->key_bytes);
     return esk_arena_fits(arena) ? ESK_OK : ESK_E_NO_MEMORY;
@@ -237,7 +281,8 @@ static int tree_mount(struct esk_tree *tree,
 /// Whether the parts of `config` are for its kind of store.
 static bool parts_suit(const struct esk_tree_config *config) {
     uint8_t flags = config->store->flags & ESK_STORE_OVERWRITES;
-    return (config->batches == NULL || flags != 0) &&
+    return packs(config) == ((config->store->flags & ESK_STORE_PACKS) != 0) &&
+           (config->batches == NULL || flags != 0) &&
            (config->write_cache == NULL || flags == 0) &&
            (config->merge == NULL ||
             (config->merge->flags & ESK_STORE_OVERWRITES) == flags);
@@ -295,13 +340,16 @@ static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
         memset(made->batch, 0, sizeof *made->batch);
         made->batch->pages = batch_pages(config);
     }
-    made->write_cache = config->write_cache;
+    made->write_cache = cache_of(config);
     made->kept = memory.kept;
     if (made->kept != NULL) {
         memset(made->kept, 0, sizeof *made->kept);
         made->kept->most = write_frames(config, &made->layout);
     }
     made->spares = memory.spares;
+    if (packs(config)) {
+        made->packed = memory.packed;
+    }
     uint16_t key_bytes = esk_tree_layout(made)->key_bytes;
     made->pending = memory.pending;
     made->low = made->pending + ESK_TREE_CHILD_BYTES + key_bytes;
@@ -309,7 +357,8 @@ static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
     made->lru_n = is_lru_n(&made->layout, config);
     /* Bytes that a node does not use are programmed, too. */
     memset(memory.pool, 0, (size_t)(memory.pending - (uint8_t *)memory.pool));
-    esk_pool_init(&made->pool, memory.pool, page_bytes, frames(config));
+    esk_pool_init(&made->pool, memory.pool, frame_bytes(&made->layout),
+                  frames(config));
     *tree = made;
     return ESK_OK;
 }

@@ -29,6 +29,7 @@ enum esk_store_flags {
     ESK_STORE_OVERWRITES = 1u << 0, ///< a node's address never changes
     ESK_STORE_SHARES = 1u << 1,     ///< the nodes of a path share a page
     ESK_STORE_READS = 1u << 2,      ///< of a reader: refuses changes
+    ESK_STORE_PACKS = 1u << 3,      ///< several nodes a page, a frame for each
 };
 
 /// The state that a failed change restores.
@@ -43,6 +44,9 @@ struct esk_tree_state {
                     ///< in key order
     uint32_t paced; ///< GC: most nodes of a pass of the sweep
     uint8_t height;
+    /* tnc: swept: a pass is under way unless ESK_PAGE_NONE; due: position where
+       it began; order: nodes that it has written; paced: nodes when this was
+       counted. */
 };
 
 /// A change takes one page for each level, and one for a root. Twice as many
@@ -90,6 +94,20 @@ struct esk_tree_kept {
     } pages[]; ///< oldest first
 };
 
+/// The page of packed nodes, in the arena of a tree that packs.
+struct esk_tree_packed {
+    uint8_t *page;       ///< behind this struct; then the key
+    uint8_t *key;        ///< key_bytes: the last key of the sweep's pass
+    uint32_t read_at;    ///< position of `page`; ESK_PAGE_NONE: of none
+    uint32_t seen;       ///< there was room when the ring's head was here, with
+    uint32_t nodes;      ///< so many nodes
+    uint32_t idle;       ///< head when a pass made too little room
+    uint16_t page_nodes; ///< full nodes that fit a page
+    uint8_t most;        ///< changed nodes
+    uint8_t frames;      ///< of the tree; a reader may have fewer
+    bool verifies;       ///< loads are not trusted: their nodes are written
+};
+
 /// Small members first: within 64 bytes of a pointer an 8-bit processor takes
 /// one instruction a byte, beyond that four more.
 struct esk_tree {
@@ -107,13 +125,16 @@ struct esk_tree {
                     ///< always, so that no cursor goes on
     struct esk_tree_state now;
     const struct esk_node_store *store;
-    struct esk_tree_batch *batch;   ///< of those in place
-    struct esk_tree_spares *spares; ///< NULL for copy-on-write
-    struct esk_tree_kept *kept;     ///< write cache; NULL: none
-    uint8_t *page;                  ///< mu: page in which the path is gathered;
-                                    ///< NULL: none
-    uint8_t *pending;               ///< an inner entry for the level above
-    uint8_t *low; ///< key_bytes: the first key of a split node
+    struct esk_tree_batch *batch; ///< of those in place
+    union {
+        struct esk_tree_spares *spares; ///< in place
+        struct esk_tree_packed *packed; ///< a store that packs; else NULL
+    };
+    struct esk_tree_kept *kept; ///< write cache; NULL: none
+    uint8_t *page;              ///< mu: page in which the path is gathered;
+                                ///< NULL: none
+    uint8_t *pending;           ///< an inner entry for the level above
+    uint8_t *low;               ///< key_bytes: the first key of a split node
     const struct esk_tree_batches *batches;         ///< NULL: none in place
     const struct esk_tree_write_cache *write_cache; ///< NULL: none
     const struct esk_tree_merge *merge;             ///< NULL: nodes are never
@@ -246,6 +267,8 @@ struct esk_node_store {
                  const struct esk_tree_path *tail);
     /// Collects ahead: for the ring's step. NULL in place.
     int (*collect)(void *tree, bool *done);
+    /// The write cache that the store always has; NULL: that of the config.
+    const struct esk_tree_write_cache *cache;
     uint8_t id;    ///< enum esk_tree_store
     uint8_t flags; ///< enum esk_store_flags
 };
@@ -351,6 +374,11 @@ static inline bool esk_tree_overwrites(const struct esk_tree *tree) {
     return (esk_tree_store(tree)->flags & ESK_STORE_OVERWRITES) != 0;
 }
 
+static inline bool esk_tree_packs(const struct esk_tree *tree) {
+    return ESK_SHAPED_TREE(
+        false, (esk_tree_store(tree)->flags & ESK_STORE_PACKS) != 0);
+}
+
 static inline bool esk_tree_shares(const struct esk_tree *tree) {
     return (esk_tree_store(tree)->flags & ESK_STORE_SHARES) != 0;
 }
@@ -370,6 +398,50 @@ static inline bool esk_tree_pins_only(const struct esk_tree *tree,
     uint16_t given = (uint16_t)((left != NULL && left->pinned ? 1u : 0u) +
                                 (right != NULL && right->pinned ? 1u : 0u));
     return esk_pool_pins(&tree->pool) == esk_tree_own_pins(tree) + given;
+}
+
+/* Stores that pack. */
+
+enum {
+    ESK_TREE_PACKED_NODE = 20, ///< offset of the node in its frame
+    ESK_TREE_PACKED_PERCENT = 25,
+    ESK_TREE_PACKED_ENTRIES = 4, ///< of a node, by default if possible
+    ESK_TREE_PACKED_BLOCKS_MIN = 3,
+    ESK_TREE_PACKED_PAGES_MIN = 80, ///< and the blocks
+};
+
+/// Frames that a change in `height` levels needs.
+static inline uint8_t esk_tree_packed_frames(uint8_t height) {
+    return (uint8_t)(2u * height + 3u);
+}
+
+/// Lays out a node that takes k_percent of a page, in its frame.
+static inline void esk_tree_packed_layout(struct esk_btree_layout *layout,
+                                          uint16_t page_bytes,
+                                          uint8_t k_percent) {
+    uint32_t share = k_percent < ESK_TREE_PACKED_PERCENT_MAX
+                         ? k_percent
+                         : ESK_TREE_PACKED_PERCENT_MAX;
+    uint32_t bytes =
+        (uint32_t)(page_bytes - ESK_TREE_PACKED_BODY) * share / 100u;
+    layout->counts_inside = true;
+    bytes = bytes > ESK_TREE_PACKED_LEVEL_BYTES
+                ? bytes - ESK_TREE_PACKED_LEVEL_BYTES
+                : 0;
+    esk_btree_layout_whole(layout, ESK_TREE_PACKED_NODE,
+                           (uint16_t)(ESK_TREE_PACKED_NODE + bytes));
+}
+
+/// The position of the page of a packed node at `address`: the one from `tail`
+/// on within a lap. Hostile addresses have one, too.
+static inline uint32_t esk_tree_packed_position(const struct esk_tree *tree,
+                                                uint32_t tail,
+                                                uint32_t address) {
+    uint32_t pages = esk_ring_pages(&tree->ring);
+    uint32_t page = address >> ESK_TREE_PACKED_NUMBER_BITS;
+    uint32_t first = tail % pages;
+    return page >= pages ? ESK_PAGE_NONE
+                         : tail + page - first + (page < first ? pages : 0);
 }
 
 /* tree_path.c */

@@ -16,6 +16,10 @@ enum {
     K_PERCENT_MAX = 90,
 };
 
+static uint8_t percent_max(uint8_t store) {
+    return store == ESK_STORE_TNC ? ESK_TREE_PACKED_PERCENT_MAX : K_PERCENT_MAX;
+}
+
 /// Blocks of the smallest region: room for the tree's own pages and a root with
 /// two leaves. For mu also two blocks that the collector keeps free, one that
 /// may go bad where pages are not overwritten, and a share of the region's
@@ -34,6 +38,10 @@ static uint32_t blocks_least(const struct esk_volume *volume, uint8_t store,
     }
     if (store == ESK_STORE_WANDERING) {
         least = 2 + (ESK_TREE_WANDERING_PAGES_MIN + pages - 1) / pages;
+    }
+    if (store == ESK_STORE_TNC) {
+        least = ESK_TREE_PACKED_BLOCKS_MIN +
+                (ESK_TREE_PACKED_PAGES_MIN + pages - 1) / pages;
     }
     return least < ESK_REGION_BLOCKS_MIN ? ESK_REGION_BLOCKS_MIN : least;
 }
@@ -55,9 +63,10 @@ static uint8_t tree_fault(const struct esk_tree_spec *spec, uint8_t *place) {
             return ESK_FAULT_COLUMN_TYPE;
         }
     }
-    if (spec->store < ESK_STORE_INPLACE || spec->store > ESK_STORE_MU ||
-        (spec->k_percent != 0 && (spec->k_percent < K_PERCENT_MIN ||
-                                  spec->k_percent > K_PERCENT_MAX))) {
+    if (spec->store < ESK_STORE_INPLACE || spec->store > ESK_STORE_TNC ||
+        (spec->k_percent != 0 &&
+         (spec->k_percent < K_PERCENT_MIN ||
+          spec->k_percent > percent_max(spec->store)))) {
         return ESK_FAULT_STORE;
     }
     return ESK_FAULT_NONE;
@@ -84,6 +93,8 @@ static void layout_make(struct esk_btree_layout *layout, uint16_t page_bytes,
     layout->counts_inside = !store_overwrites(store);
     if (store == ESK_STORE_MU) {
         esk_btree_layout_shared(layout, page_bytes, k_percent);
+    } else if (store == ESK_STORE_TNC) {
+        esk_tree_packed_layout(layout, page_bytes, k_percent);
     } else {
         uint16_t body = ESK_ENVELOPE_BYTES;
         if (layout->counts_inside) {
@@ -93,6 +104,24 @@ static void layout_make(struct esk_btree_layout *layout, uint16_t page_bytes,
     }
 }
 
+/// The share of a page that a node of the store gets by default. tnc: more
+/// where few entries fit.
+static uint8_t percent_default(struct esk_btree_layout *layout,
+                               uint16_t page_bytes, uint8_t store) {
+    uint8_t percent = ESK_TREE_PACKED_PERCENT;
+    if (store != ESK_STORE_TNC) {
+        return K_PERCENT_DEFAULT;
+    }
+    for (; percent < ESK_TREE_PACKED_PERCENT_MAX; percent++) {
+        layout_make(layout, page_bytes, store, percent);
+        if (esk_btree_capacity(layout, 1, 2) >= ESK_TREE_PACKED_ENTRIES &&
+            esk_btree_capacity(layout, 2, 2) >= ESK_TREE_PACKED_ENTRIES) {
+            break;
+        }
+    }
+    return percent;
+}
+
 int esk_tree_create(struct esk_volume *volume, const struct esk_tree_spec *spec,
                     struct esk_fault *fault) {
     ESK_ASSERT(spec != NULL);
@@ -100,8 +129,7 @@ int esk_tree_create(struct esk_volume *volume, const struct esk_tree_spec *spec,
     uint8_t *page = NULL;
     struct esk_fault found = {.kind = 0};
     struct esk_btree_layout layout;
-    uint8_t k_percent =
-        spec->k_percent != 0 ? spec->k_percent : K_PERCENT_DEFAULT;
+    uint8_t k_percent = spec->k_percent;
     fault = fault != NULL ? fault : &found;
     ESK_TRY(esk_volume_page(volume, &page));
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
@@ -109,6 +137,9 @@ int esk_tree_create(struct esk_volume *volume, const struct esk_tree_spec *spec,
     const struct esk_column *key = &table->columns[table->key_column];
     layout.row_bytes = esk_row_bytes(table->columns, table->column_count);
     layout.key_bytes = esk_type_bytes(key->type, key->bytes);
+    if (k_percent == 0) {
+        k_percent = percent_default(&layout, geometry->page_bytes, spec->store);
+    }
     layout_make(&layout, geometry->page_bytes, spec->store, k_percent);
     if (!esk_btree_layout_is_sound(&layout)) {
         fault->kind = ESK_FAULT_ROW_TOO_WIDE;

@@ -34,7 +34,11 @@ _Static_assert(sizeof(struct tree_reader) <=
 static int reader_load(void *context, uint32_t tag, uint8_t *page) {
     const struct esk_tree_load *load = context;
     struct tree_reader *reader = (struct tree_reader *)load->tree;
-    if (tag >= reader->tail && tag < reader->tree.ring.tail) {
+    uint32_t at = tag;
+    if (esk_tree_packs(&reader->tree)) {
+        at = esk_tree_packed_position(&reader->tree, reader->tail, tag);
+    }
+    if (at >= reader->tail && at < reader->tree.ring.tail) {
         return ESK_E_STALE;
     }
     return reader->writer->store->load(context, tag, page);
@@ -63,6 +67,10 @@ static void state_take(struct tree_reader *reader) {
     tree->redirects = writer->redirects && !writer->in_batch;
     reader->changes = writer->changes;
     reader->tail = writer->ring.tail;
+    if (esk_tree_packs(tree)) {
+        /* An address may be of another node now. */
+        esk_pool_forget_all(&tree->pool);
+    }
     tree->changes++;
     if (height != tree->now.height) {
         esk_tree_height_changed(tree);

@@ -32,8 +32,11 @@ ESK_TEST(tree_create_refuses_what_a_tree_cannot_be) {
     bad.table.key_column = 2;
     ESK_CHECK_INT(esk_tree_create(&model.volume, &bad, &fault), ESK_E_SCHEMA);
     ESK_CHECK_INT(fault.kind, ESK_FAULT_KEY_TYPE);
-    static const uint8_t stores[][2] = {
-        {0, 0}, {ESK_STORE_MU + 1, 0}, {ESK_STORE_MU, 9}, {ESK_STORE_MU, 91}};
+    static const uint8_t stores[][2] = {{0, 0},
+                                        {ESK_STORE_TNC + 1, 0},
+                                        {ESK_STORE_TNC, 51},
+                                        {ESK_STORE_MU, 9},
+                                        {ESK_STORE_MU, 91}};
     for (size_t i = 0; i < sizeof stores / sizeof *stores; i++) {
         bad = spec;
         bad.store = stores[i][0];

@@ -69,6 +69,9 @@ int esk_tree_walk_next(struct esk_tree *tree, struct esk_tree_walk *walk,
     }
     memset(node, 0, sizeof *node);
     node->address = address;
+    if (esk_tree_packs(tree)) {
+        node->address = address >> ESK_TREE_PACKED_NUMBER_BITS;
+    }
     node->level = walk->level;
     node->damaged = walk->damaged;
     if (!walk->damaged) {

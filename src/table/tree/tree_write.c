@@ -168,6 +168,14 @@ static int batch_live(const struct esk_tree *tree) {
     return tree->in_batch ? ESK_OK : ESK_E_INVALID;
 }
 
+/// Commits the batch, whose root is in the write cache.
+static int kept_commit(struct esk_tree *tree) {
+    tree->in_batch = false;
+    int status = esk_tree_flush(tree);
+    tree->in_batch = status != ESK_OK;
+    return status;
+}
+
 int esk_tree_commit(struct esk_tree *tree) {
     ESK_TRY(batch_live(tree));
     if (esk_tree_batches(tree) != NULL) {
@@ -178,16 +186,13 @@ int esk_tree_commit(struct esk_tree *tree) {
         return ESK_OK;
     }
     if (esk_tree_is_kept(tree->now.root)) {
-        tree->in_batch = false;
-        int flushed = esk_tree_flush(tree);
-        tree->in_batch = flushed != ESK_OK;
-        return flushed;
+        return kept_commit(tree);
     }
     /* Writes the root again, in a page that commits. There always is room for
        one page, also when the batch took all of its room. */
     ESK_TRY(esk_tree_take(tree));
     if (esk_tree_kept(tree) != NULL) {
-        esk_tree_kept(tree)->through = true;
+        esk_tree_kept(tree)->through = !esk_tree_packs(tree);
     }
     struct esk_tree_state before = tree->now;
     struct esk_tree_edit edit = {.level = tree->now.height};
@@ -199,7 +204,9 @@ int esk_tree_commit(struct esk_tree *tree) {
     }
     tree->in_batch = status != ESK_OK;
     esk_tree_change_end(tree, status, &before);
-    return status;
+    return status == ESK_OK && esk_tree_is_kept(tree->now.root)
+               ? kept_commit(tree)
+               : status;
 }
 
 int esk_tree_abort(struct esk_tree *tree) {

@@ -124,8 +124,8 @@ static uint32_t stale_pages(const struct esk_tree *tree) {
 /// with it its changes. These pages are counted, and every later root stores
 /// the count, because a change torn by power loss looks the same. A page of a
 /// lap ago does not count.
-static int cow_mount(struct esk_tree *tree,
-                     const struct esk_ring_config *region, uint8_t *page) {
+int esk_tree_cow_mount(struct esk_tree *tree,
+                       const struct esk_ring_config *region, uint8_t *page) {
     struct esk_ring *ring = &tree->ring;
     ESK_TRY(
         esk_ring_mount(ring, tree->table.volume, region, &tree->stats, page));
@@ -202,8 +202,9 @@ static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
 }
 
 /// Drops a node that became empty, or takes levels off a root.
-static int cow_settle(struct esk_tree *tree, struct esk_tree_work *work,
-                      struct esk_btree_node *node, struct esk_tree_told *told) {
+int esk_tree_cow_settle(struct esk_tree *tree, struct esk_tree_work *work,
+                        struct esk_btree_node *node,
+                        struct esk_tree_told *told) {
     if (work->level == tree->now.height) {
         return root_shrink(tree, work, node);
     }
@@ -387,12 +388,12 @@ static void mu_layout(struct esk_btree_layout *layout, uint16_t page_bytes,
 const struct esk_node_store esk_store_wandering = {
     .layout = wandering_layout,
     .load = cow_load,
-    .mount = cow_mount,
+    .mount = esk_tree_cow_mount,
     .begin = esk_tree_collect_for,
     .nodes_max = esk_tree_nodes_max,
     .place = wandering_place,
     .split = wandering_split,
-    .settle = cow_settle,
+    .settle = esk_tree_cow_settle,
     .sweep = esk_tree_sweep,
     .collect = esk_tree_collect_step,
     .id = ESK_STORE_WANDERING,
@@ -401,12 +402,12 @@ const struct esk_node_store esk_store_wandering = {
 const struct esk_node_store esk_store_mu = {
     .layout = mu_layout,
     .load = cow_load,
-    .mount = cow_mount,
+    .mount = esk_tree_cow_mount,
     .begin = esk_tree_collect_for,
     .nodes_max = esk_tree_nodes_max,
     .place = mu_place,
     .split = mu_split,
-    .settle = cow_settle,
+    .settle = esk_tree_cow_settle,
     .take = mu_take,
     .gather = node_gather,
     .pool_carve = mu_pool_carve,

@@ -12,12 +12,36 @@
 int esk_tree_page_write(struct esk_tree *tree, uint8_t *page, bool root,
                         uint32_t *address);
 
+/// Finds the newest committed root, and sets the tree's state from its page.
+/// page     scratch; out: the root's page, unless the tree is empty.
+int esk_tree_cow_mount(struct esk_tree *tree,
+                       const struct esk_ring_config *region, uint8_t *page);
+
+/// Drops a node that became empty, or takes levels off a root.
+int esk_tree_cow_settle(struct esk_tree *tree, struct esk_tree_work *work,
+                        struct esk_btree_node *node,
+                        struct esk_tree_told *told);
+
+/* write_cache.c: esk_write_cache's functions, shared with stores that pack. */
+
+int esk_tree_cache_own(struct esk_tree *tree, struct esk_tree_work *work,
+                       struct esk_btree_node *node);
+int esk_tree_cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
+                        uint32_t *address);
+void esk_tree_cache_replace(struct esk_tree *tree, uint32_t address,
+                            uint8_t level);
+void esk_tree_cache_end(struct esk_tree *tree, bool failed);
+void esk_tree_cache_drop(struct esk_tree *tree);
+
 /* room.c */
 
 /// Counts the bad blocks, in the first call and when there may be more. The
 /// first call also erases what an interrupted change left.
 /// Costs    a read of the mark of every block.
 void esk_tree_bad_count(struct esk_tree *tree);
+
+/// The same, with a page as scratch.
+void esk_tree_bad_count_with(struct esk_tree *tree, uint8_t *page);
 
 /// Pages reserved for blocks that go bad, whole blocks. Media that overwrite
 /// replace bad blocks themselves.

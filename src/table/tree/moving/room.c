@@ -30,23 +30,34 @@ static bool has_other_root(const struct esk_tree *tree, uint8_t *page) {
     return false;
 }
 
+/// Whether there are pages after the committed root.
+static bool is_cut(const struct esk_tree *tree) {
+    uint32_t from = tree->committed + 1u; /* 0: there is no root */
+    return from != 0 && tree->ring.head > from;
+}
+
 /// Erases the pages after the committed root: of a change that power loss cut
 /// short, or of an uncommitted batch.
-static void torn_take_back(struct esk_tree *tree) {
-    struct esk_ring *ring = &tree->ring;
-    uint32_t from = tree->committed + 1u; /* 0: there is no root */
-    uint8_t *page = NULL;
-    uint8_t frame = 0;
-    tree->was_cut = from != 0 && ring->head > from;
-    if (tree->was_cut && esk_pool_take(&tree->pool, &page, &frame) == ESK_OK) {
-        if (!has_other_root(tree, page)) {
-            esk_ring_take_back(ring, from, page);
-        }
-        esk_pool_give(&tree->pool, frame);
+/// page     scratch
+static void torn_take_back(struct esk_tree *tree, uint8_t *page) {
+    tree->was_cut = is_cut(tree);
+    if (tree->was_cut && page != NULL && !has_other_root(tree, page)) {
+        esk_ring_take_back(&tree->ring, tree->committed + 1u, page);
     }
 }
 
 void esk_tree_bad_count(struct esk_tree *tree) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    bool taken = tree->bad_seen == 0 && is_cut(tree) &&
+                 esk_pool_take(&tree->pool, &page, &frame) == ESK_OK;
+    esk_tree_bad_count_with(tree, page);
+    if (taken) {
+        esk_pool_give(&tree->pool, frame);
+    }
+}
+
+void esk_tree_bad_count_with(struct esk_tree *tree, uint8_t *page) {
     struct esk_ring *ring = &tree->ring;
     uint32_t seen =
         tree->stats.program_failures + tree->stats.erase_failures + 1u;
@@ -54,7 +65,7 @@ void esk_tree_bad_count(struct esk_tree *tree) {
         return;
     }
     if (tree->bad_seen == 0) {
-        torn_take_back(tree);
+        torn_take_back(tree, page);
     }
     tree->bad_seen = seen;
     tree->bad_pages = 0;

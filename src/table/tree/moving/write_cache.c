@@ -110,8 +110,8 @@ static int cache_begin(struct esk_tree *tree, bool through) {
     return ESK_OK;
 }
 
-static int cache_own(struct esk_tree *tree, struct esk_tree_work *work,
-                     struct esk_btree_node *node) {
+int esk_tree_cache_own(struct esk_tree *tree, struct esk_tree_work *work,
+                       struct esk_btree_node *node) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
@@ -125,8 +125,8 @@ static int cache_own(struct esk_tree *tree, struct esk_tree_work *work,
     return ESK_OK;
 }
 
-static int cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
-                      uint32_t *address) {
+int esk_tree_cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
+                        uint32_t *address) {
     struct esk_tree_kept *kept = esk_tree_kept(tree);
     struct esk_pool *pool = &tree->pool;
     if (kept->count - kept->replaced >= kept->most ||
@@ -151,8 +151,8 @@ static int cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
     return ESK_OK;
 }
 
-static void cache_replace(struct esk_tree *tree, uint32_t address,
-                          uint8_t level) {
+void esk_tree_cache_replace(struct esk_tree *tree, uint32_t address,
+                            uint8_t level) {
     struct esk_tree_kept *kept = esk_tree_kept(tree);
     for (uint8_t i = 0; i < kept->count; i++) {
         uint8_t frame = kept->pages[i].frame;
@@ -165,7 +165,7 @@ static void cache_replace(struct esk_tree *tree, uint32_t address,
     }
 }
 
-static void cache_end(struct esk_tree *tree, bool failed) {
+void esk_tree_cache_end(struct esk_tree *tree, bool failed) {
     struct esk_tree_kept *kept = esk_tree_kept(tree);
     uint8_t count = 0;
     uint8_t made_from = (uint8_t)(kept->count - kept->made);
@@ -184,17 +184,17 @@ static void cache_end(struct esk_tree *tree, bool failed) {
     kept->replaced = 0;
 }
 
-static void cache_drop(struct esk_tree *tree) {
+void esk_tree_cache_drop(struct esk_tree *tree) {
     esk_tree_kept(tree)->made = esk_tree_kept(tree)->count;
-    cache_end(tree, true);
+    esk_tree_cache_end(tree, true);
 }
 
 const struct esk_tree_write_cache esk_write_cache = {
     .begin = cache_begin,
-    .own = cache_own,
-    .keep = cache_keep,
-    .replace = cache_replace,
-    .end = cache_end,
+    .own = esk_tree_cache_own,
+    .keep = esk_tree_cache_keep,
+    .replace = esk_tree_cache_replace,
+    .end = esk_tree_cache_end,
     .flush = cache_flush,
-    .drop = cache_drop,
+    .drop = esk_tree_cache_drop,
 };
