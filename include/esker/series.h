@@ -554,8 +554,9 @@ uint32_t esk_series_cursor_damaged(const struct esk_series_cursor *cursor);
 /// row      in: as this table returned the row; borrowed for the call.
 /// value    out: `bytes` is the value's length, 0 when it has none.
 /// Returns  ESK_OK; ESK_E_UNSUPPORTED without a variable column;
-///          ESK_NOT_FOUND when its pages were dropped; ESK_E_CORRUPT;
-///          ESK_E_IO.
+///          ESK_NOT_FOUND when its pages were dropped, or were lost in the
+///          block that is dropped next: power loss may have cut its erase;
+///          ESK_E_CORRUPT; ESK_E_IO.
 /// Costs    1 page read, 2 where the value begins at a page's end; 0 of an
 ///          empty value.
 int esk_series_value_open(struct esk_series *series, const void *row,
@@ -564,9 +565,7 @@ int esk_series_value_open(struct esk_series *series, const void *row,
 /// Reads up to `bytes` bytes of a value, from where the last read ended.
 /// buffer   out; NULL: the bytes are skipped.
 /// got      out: bytes read, also on failure; 0 at the value's end.
-/// Returns  ESK_OK; ESK_E_UNSUPPORTED without a variable column; ESK_NOT_FOUND
-///          when its pages were dropped; ESK_E_CORRUPT; ESK_E_IO. The next call
-///          goes on from there.
+/// Returns  as esk_series_value_open. The next call goes on from there.
 /// Costs    1 page read a page of the value, whatever the size of the pieces,
 ///          while the page stays in its frame.
 int esk_series_value_read(struct esk_series *series,

@@ -236,6 +236,12 @@ static bool page_holds(const uint8_t *page, uint32_t first, uint16_t count,
     return true;
 }
 
+/// Whether bytes at `position` were dropped, or may be: power loss in the erase
+/// of the oldest block leaves some of its pages.
+static bool may_be_dropped(const struct esk_ring *ring, uint32_t position) {
+    return position < ring->tail || position < esk_series_kept_from(ring);
+}
+
 /// Finds the page with stream offset `stream`, compared in the bits of `mask`,
 /// from `position` on. A reference may be to a bad block that the tail has
 /// passed since: then the page at the tail shows whether the value was dropped.
@@ -244,13 +250,13 @@ static bool page_holds(const uint8_t *page, uint32_t first, uint16_t count,
 static int var_find(struct esk_series *series, uint32_t *position,
                     uint32_t stream, uint32_t mask, struct var_page *found) {
     const struct esk_ring *ring = esk_var_ring(series);
-    int lost = ESK_E_CORRUPT;
-    if (*position < ring->tail) {
+    bool is_before = *position < ring->tail;
+    bool dropped = may_be_dropped(ring, *position);
+    if (is_before) {
         if (ring->tail - *position > esk_ring_pages(ring)) {
             return ESK_NOT_FOUND;
         }
         *position = ring->tail;
-        lost = ESK_NOT_FOUND;
     }
     while (*position < ring->head) {
         uint8_t *page = NULL;
@@ -260,6 +266,8 @@ static int var_find(struct esk_series *series, uint32_t *position,
             return status;
         }
         if (status != ESK_OK) {
+            /* The bytes may have been on this page. */
+            dropped = is_before || (dropped && may_be_dropped(ring, *position));
             *position = esk_ring_skip(ring, *position);
             continue;
         }
@@ -270,12 +278,13 @@ static int var_find(struct esk_series *series, uint32_t *position,
             return ESK_OK;
         }
         esk_pool_unpin(&series->pool, found->frame);
-        if (lost == ESK_NOT_FOUND || ((first - stream) & mask) < mask / 2) {
-            return lost;
+        if (is_before || ((first - stream) & mask) < mask / 2) {
+            return dropped ? ESK_NOT_FOUND : ESK_E_CORRUPT;
         }
         (*position)++;
     }
     found->pinned = false;
+    int lost = dropped ? ESK_NOT_FOUND : ESK_E_CORRUPT;
     return page_holds(series->var_page, series->var_stream, series->var_used,
                       stream, mask, found)
                ? ESK_OK
@@ -315,7 +324,7 @@ static int value_open(struct esk_series *series, const uint8_t *reference,
         return ESK_OK;
     }
     value->position = esk_load_u32(reference + REFERENCE_POSITION);
-    bool dropped = value->position < esk_var_ring(series)->tail;
+    bool dropped = may_be_dropped(esk_var_ring(series), value->position);
     value->stream = esk_load_u16(reference + REFERENCE_STREAM);
     ESK_TRY(stream_read(series, value, UINT16_MAX, head, sizeof head, &got));
     uint32_t length = esk_load_u32(head + HEAD_LENGTH);
