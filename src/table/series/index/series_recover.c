@@ -59,18 +59,22 @@ static void roll_forward(struct esk_series *series) {
 }
 
 /// A page that cannot be read may have any rows, because a later read may
-/// succeed. An erased page has none.
+/// succeed. An erased page has none, but after the next mount a page that was
+/// dropped may be there again: an erase was cut, or keeps the bytes.
 void esk_series_run_settle(struct esk_series *series, uint16_t count) {
     uint16_t entries = series->log.run_count;
+    uint32_t kept = esk_series_kept_from(&series->data);
     for (; count > 0; count--) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
         uint16_t i = --series->log.run_owed;
-        int status = esk_series_pin(series, &series->data,
-                                    series->log.run_start + i, &page, &frame);
+        uint32_t position = series->log.run_start + i;
+        int status =
+            esk_series_pin(series, &series->data, position, &page, &frame);
         series->log.run_count = i;
         esk_parts(series)->values->entry(series, status == ESK_OK ? page : NULL,
-                                         status != ESK_NOT_FOUND);
+                                         status != ESK_NOT_FOUND ||
+                                             position < kept);
         if (status == ESK_OK) {
             esk_pool_unpin(&series->pool, frame);
         }
