@@ -130,7 +130,7 @@ static bool head_decode(const uint8_t *page, uint64_t address,
 static bool head_is_valid(uint8_t *page, const struct esk_geometry *geometry) {
     const uint8_t *head = page + ESK_ENVELOPE_BYTES;
     const struct esk_envelope envelope = {
-        .running = &esk_seals_running,
+        .seals = &esk_seals_running,
         .page_bytes = geometry->page_bytes,
         .unit = 1,
         .checksum = head[ESK_KV_HEAD_CHECKSUM],

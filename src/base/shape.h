@@ -74,18 +74,22 @@
 #define ESK_SHAPED_RING(constant, value) (value)
 #endif
 
-/* Whether some pages have running seals, and some have none; and whether no
-   page has other seals. */
+/* The seals of pages whose envelope has `own`, which is NULL for those of a
+   catalog; and whether that says which pages have some. */
 
+#if defined(ESK_SHAPE_BARE)
+#define ESK_SHAPE_SEALS(own) (&esk_seals_running)
+#elif defined(ESK_SHAPE_KV)
+#define ESK_SHAPE_SEALS(own) ((own) != NULL ? &esk_seals_running : NULL)
+#elif defined(ESK_SHAPE_SERIES)
+#define ESK_SHAPE_SEALS(own) (&esk_seals_at_end)
+#else
+#define ESK_SHAPE_SEALS(own) ((void)(own), (const struct esk_seals *)NULL)
+#endif
 #if defined(ESK_SHAPE_KV) && !defined(ESK_SHAPE_BARE)
 #define ESK_SHAPE_RUNS true
 #else
 #define ESK_SHAPE_RUNS false
-#endif
-#ifdef ESK_SHAPE_KV
-#define ESK_SHAPE_ONLY_RUNS true
-#else
-#define ESK_SHAPE_ONLY_RUNS false
 #endif
 
 /* Whether a table's only ring is mounted by esk_ring_survey. */

@@ -142,17 +142,14 @@ uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
 }
 
 /// An erased slot ends the list: seals are written without gaps.
-ESK_OUT_OF_LINE uint16_t
-esk_envelope_check_seals(const struct esk_envelope *envelope, uint8_t *page) {
-    /* With a shape whose other pages are programmed whole there is no seal. */
-    const uint8_t seals_max =
-        ESK_SHAPED(ESK_SHAPE_ONLY_RUNS, false) ? 1 : UINT8_MAX;
+uint16_t esk_envelope_check_seals(const struct esk_envelope *envelope,
+                                  uint8_t *page) {
     uint16_t unit = esk_envelope_unit(envelope, page);
     uint16_t best = 0;
     bool all = esk_bytes_are(page, ESK_ENVELOPE_OPENING,
                              esk_envelope_erased(envelope));
     bool newest = false;
-    for (uint8_t number = 1; number < seals_max; number++) {
+    for (uint8_t number = 1; number < UINT8_MAX; number++) {
         uint16_t room = elements_max(envelope, unit, number);
         if (room == 0 || room < best) {
             break; /* elements begin here */
@@ -178,12 +175,16 @@ esk_envelope_check_seals(const struct esk_envelope *envelope, uint8_t *page) {
     return all && newest ? (uint16_t)ESK_PROVEN_ALL : best;
 }
 
+const struct esk_seals esk_seals_at_end = {
+    .prove = esk_envelope_check_seals,
+    .write_at_end = esk_envelope_seal,
+};
+
 /// Finds the newest valid seal. Returns as esk_envelope_check.
-static uint16_t seals_prove(const struct esk_envelope *envelope,
-                            uint8_t *page) {
-    return esk_envelope_running(envelope) != NULL
-               ? esk_envelope_running(envelope)->prove(envelope, page)
-               : esk_envelope_check_seals(envelope, page);
+static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
+                                            uint8_t *page) {
+    const struct esk_seals *seals = esk_seals_of(envelope);
+    return seals != NULL ? seals->prove(envelope, page) : 0;
 }
 
 /// esk_envelope_check, by checksum, of a page with the right kind and table.

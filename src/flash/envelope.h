@@ -58,25 +58,27 @@ struct esk_breaks {
 
 struct esk_envelope;
 
-/// Seals of another kind: those that stand right behind the elements that they
-/// cover, running.c, or at the page's end as others, but in pages that are read
-/// in another way. A program without such pages does not link them.
+/// What seals the pages of a table. A program without such pages does not link
+/// it.
 struct esk_seals {
     /// As esk_envelope_check, of a page whose closing part is not valid.
     uint16_t (*prove)(const struct esk_envelope *envelope, uint8_t *page);
-    /// Writes the seal that is the last of the first `count` elements. NULL:
-    /// seals are at the page's end.
+    /// Writes the seal that is the last of the first `count` elements, right
+    /// behind those that it covers.
     void (*write)(const struct esk_envelope *envelope, uint8_t *page,
                   uint16_t count);
+    /// NULL; or else: esk_envelope_seal.
+    uint16_t (*write_at_end)(const struct esk_envelope *envelope, uint8_t *page,
+                             uint8_t number, uint16_t count);
 };
 
-extern const struct esk_seals esk_seals_running;
+extern const struct esk_seals esk_seals_running; ///< running.c
+extern const struct esk_seals esk_seals_at_end;
 
 /// What a valid page must have, and its layout.
 struct esk_envelope {
     const struct esk_breaks *breaks; ///< of the log; NULL: none
-    const struct esk_seals *running; ///< NULL: seals are at the page's end,
-                                     ///< and count elements
+    const struct esk_seals *seals;   ///< NULL: pages have none
     uint32_t seed;                   ///< start value of the checksum
     uint16_t page_bytes;
     uint16_t unit;    ///< bytes an element, for seals
@@ -94,13 +96,10 @@ const struct esk_break *esk_envelope_break(const struct esk_envelope *envelope,
 uint16_t esk_envelope_unit(const struct esk_envelope *envelope,
                            const uint8_t *page);
 
-/// Seals behind the elements; NULL: at the page's end.
+/// What seals its pages; NULL: they have no seals.
 static inline const struct esk_seals *
-esk_envelope_running(const struct esk_envelope *envelope) {
-    return ESK_SHAPED(ESK_SHAPE_IS_BARE ? &esk_seals_running
-                      : ESK_SHAPE_RUNS  ? envelope->running
-                                        : NULL,
-                      envelope->running);
+esk_seals_of(const struct esk_envelope *envelope) {
+    return ESK_SHAPED(ESK_SHAPE_SEALS(envelope->seals), envelope->seals);
 }
 
 static inline uint16_t

@@ -17,6 +17,7 @@ static struct esk_envelope envelope_of(uint8_t checksum) {
         .kind = ESK_PAGE_DATA,
         .table = 3,
         .erased_value = 0xFF,
+        .seals = &esk_seals_at_end,
     };
 }
 

@@ -478,14 +478,6 @@ static void page_pad(const struct esk_ring *ring, uint8_t *page,
     }
 }
 
-/// Whether seals stand behind their elements, rather than at the page's end.
-static inline bool seals_run(const struct esk_ring *ring) {
-    const struct esk_seals *running =
-        esk_envelope_running(&ring->region.envelope);
-    return ESK_SHAPED(ESK_SHAPE_ONLY_RUNS, false) ||
-           (running != NULL && running->write != NULL);
-}
-
 /// Offset after the first `count` elements of a page.
 static uint16_t elements_end(const struct esk_ring *ring, uint16_t count) {
     return (uint16_t)(ESK_ENVELOPE_BYTES +
@@ -525,14 +517,15 @@ static ESK_APART int page_seal(struct esk_ring *ring, uint8_t *page,
             end = esk_envelope_page_bytes(envelope);
         }
     }
-    if (seals_run(ring)) {
-        esk_envelope_running(envelope)->write(envelope, page, count);
+    const struct esk_seals *seals = esk_seals_of(envelope);
+    if (seals->write_at_end == NULL) {
+        seals->write(envelope, page, count);
         ESK_TRY(page_program(ring, page, from, end));
         ring->open_bytes = used;
         return ESK_OK;
     }
     uint8_t number = (uint8_t)(ring->open_seals + 1);
-    uint16_t seal = esk_envelope_seal(envelope, page, number, count);
+    uint16_t seal = seals->write_at_end(envelope, page, number, count);
 
     ESK_TRY(page_program(ring, page, from, end));
     if (end == used) {
@@ -601,7 +594,7 @@ bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count) {
     const struct esk_geometry *geometry = esk_region_geometry(&ring->region);
     uint16_t used = elements_end(ring, count);
     uint16_t seals = (uint16_t)((ring->open_seals + 1u) * ESK_SEAL_BYTES);
-    if (seals_run(ring)) {
+    if (esk_seals_of(&ring->region.envelope)->write_at_end == NULL) {
         seals = 0;
     }
     if (geometry->program_bytes > ESK_SEAL_BYTES ||

@@ -81,7 +81,7 @@ struct esk_ring_config {
     uint32_t tail_hint;              ///< positions below are dropped
     uint16_t unit;                   ///< bytes an element, for seals
     const struct esk_breaks *breaks; ///< of the log, borrowed; NULL: none
-    const struct esk_seals *running; ///< as in struct esk_envelope
+    const struct esk_seals *seals;   ///< as in struct esk_envelope
     uint8_t kind;                    ///< enum esk_page_kind
     uint8_t table;
     uint8_t ahead;

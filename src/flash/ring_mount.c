@@ -455,7 +455,7 @@ ESK_APART void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
         ring->region.envelope.breaks = config->breaks;
     }
     if (ESK_SHAPED(ESK_SHAPE_RUNS, true)) {
-        ring->region.envelope.running = config->running;
+        ring->region.envelope.seals = config->seals;
     }
 }
 

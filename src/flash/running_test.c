@@ -12,7 +12,7 @@ enum { PAGE = 128, FIRST = 20, SECOND = 50, END = 100 };
 static struct esk_envelope envelope;
 
 static void start(uint8_t checksum) {
-    envelope = (struct esk_envelope){.running = &esk_seals_running,
+    envelope = (struct esk_envelope){.seals = &esk_seals_running,
                                      .seed = 0x5EED,
                                      .page_bytes = PAGE,
                                      .unit = 1,
@@ -30,8 +30,8 @@ static void page_make(uint8_t *page, bool closed) {
     for (unsigned i = 0; i < END; i++) {
         page[ESK_ENVELOPE_BYTES + i] = (uint8_t)(i * 7 + 1);
     }
-    envelope.running->write(&envelope, page, FIRST + ESK_SEAL_BYTES);
-    envelope.running->write(&envelope, page, SECOND + ESK_SEAL_BYTES);
+    envelope.seals->write(&envelope, page, FIRST + ESK_SEAL_BYTES);
+    envelope.seals->write(&envelope, page, SECOND + ESK_SEAL_BYTES);
     if (closed) {
         esk_envelope_close(&envelope, page, END);
     } else {
@@ -99,7 +99,7 @@ ESK_TEST(seals_of_an_older_page_do_not_hold_in_a_new_one) {
     memcpy(page, old, PAGE);
     esk_envelope_open(page, 78, 0x4321);
     page[ESK_ENVELOPE_BYTES + 3] ^= 0x55;
-    envelope.running->write(&envelope, page, FIRST + ESK_SEAL_BYTES);
+    envelope.seals->write(&envelope, page, FIRST + ESK_SEAL_BYTES);
     ESK_CHECK_INT(prove(page, &count), FIRST + ESK_SEAL_BYTES);
     ESK_CHECK_INT(count, FIRST + ESK_SEAL_BYTES);
 }

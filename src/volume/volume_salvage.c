@@ -156,10 +156,11 @@ static bool page_is_valid(struct esk_volume *volume,
         .kind = ESK_KIND_ANY,
         .table = info->id,
         .erased_value = geometry->erased_value,
+        .seals = &esk_seals_at_end,
     };
     if (info->kind == ESK_TABLE_KV) {
         envelope.kind = ESK_PAGE_LOG;
-        envelope.running = &esk_seals_running;
+        envelope.seals = &esk_seals_running;
     }
     if (esk_envelope_check(&envelope, page, false) != 0) {
         return true;

@@ -45,6 +45,7 @@ static inline void ring_fixture_start(struct ring_fixture *fixture,
                                                .blocks = BLOCKS,
                                                .seed = 7,
                                                .unit = UNIT,
+                                               .seals = &esk_seals_at_end,
                                                .kind = ESK_PAGE_DATA,
                                                .table = 1,
                                                .ahead = 1};

@@ -136,7 +136,7 @@ void esk_kv_ring_config(const struct esk_kv_entry *entry,
     config->blocks = entry->blocks;
     config->seed = entry->seed;
     config->unit = 1;
-    config->running = &esk_seals_running;
+    config->seals = &esk_seals_running;
     config->kind = ESK_PAGE_LOG;
     config->table = entry->id;
     config->ahead = 1;

@@ -231,6 +231,7 @@ static ESK_APART int rings_mount(struct esk_series *series,
         .seed = info->seed,
         .tail_hint = options->tail,
         .unit = esk_shape(series)->row_bytes,
+        .seals = &esk_seals_at_end,
         .kind = ESK_PAGE_DATA,
         .table = info->id,
         .ahead = ahead,
@@ -242,7 +243,7 @@ static ESK_APART int rings_mount(struct esk_series *series,
     if (esk_packing(series) != NULL) {
         config.unit = 1;
         config.kind = ESK_PAGE_PACKED;
-        config.running = esk_parts(series)->packed->seals;
+        config.seals = esk_parts(series)->packed->seals;
     }
     ESK_TRY(esk_series_ring_mount(series, &series->data, &config, info,
                                   ESK_REGION_DATA, page));
@@ -250,7 +251,7 @@ static ESK_APART int rings_mount(struct esk_series *series,
         ESK_TRY(esk_parts(series)->breaks->mounted(series, page));
     }
     config.breaks = NULL;
-    config.running = NULL;
+    config.seals = &esk_seals_at_end;
     if (esk_sync_ring(series) != NULL) {
         ESK_TRY(esk_parts(series)->sync->mount(series, &config, info, page));
     }

@@ -253,7 +253,10 @@ static uint16_t seals_check(const struct esk_envelope *envelope,
     return proven;
 }
 
-static const struct esk_seals seals = {.prove = seals_check};
+static const struct esk_seals seals = {
+    .prove = seals_check,
+    .write_at_end = esk_envelope_seal,
+};
 
 const struct esk_series_packed esk_series_part_packed = {
     .seals = &seals,
