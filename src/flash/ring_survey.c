@@ -136,16 +136,12 @@ static uint32_t tail_find(struct survey *survey) {
     const struct esk_ring *ring = survey->ring;
     uint32_t pages = esk_ring_pages(ring);
     uint32_t at = ring->ready > pages ? ring->ready - pages : 0;
-    uint32_t oldest = at;
     uint32_t tail = at;
-    while (at < ring->head) {
-        if (block_start(survey, at, 0) == at) {
-            return tail;
-        }
+    while (at < ring->head && block_start(survey, at, 0) != at) {
         at += block_pages(survey);
         tail = survey->odd ? tail : at;
     }
-    return oldest;
+    return tail;
 }
 
 /// Empties the ring: it goes on from `position`, or from the next block.

@@ -50,6 +50,8 @@ ESK_TEST(ring_survey_finds_what_a_mount_finds_after_any_number_of_pages) {
             both_mount(&fixture);
             fixture.config.tail_hint = fixture.ring.tail + count % 9;
             both_mount(&fixture);
+            fixture.config.tail_hint = fixture.ring.head + 1;
+            both_mount(&fixture);
             ring_fixture_end(&fixture);
         }
     }
