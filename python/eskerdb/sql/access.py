@@ -10,6 +10,7 @@ bound stays a filter. A bound never gives a row that its condition does not.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,7 @@ from eskerdb.sql import rules
 from eskerdb.sql.types import INT_MAX, INT_MIN, integer
 
 UNION_MAX = 4  # scans of a SeekUnion: each has the query's code once more
+_TEXT_BYTES_MAX = 64  # of a key, whose bounds are in registers
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
@@ -31,11 +33,13 @@ class Limits:
     ranges   of a scan: ESK_SERIES_RANGES_MAX of the device
     groups   of GROUP BY that is not in the order of the rows, and DISTINCT
     sorted   rows of ORDER BY without LIMIT
+    texts    whether a scan takes bounds of a tree's keys that are texts
     """
 
     ranges: int = 8
     groups: int = 64
     sorted: int = 256
+    texts: bool = False
 
 
 @dataclass
@@ -197,6 +201,8 @@ def read(
             if not condition.value:
                 return empty(table, numbers())
             continue
+        if limits.texts and _narrow_text(table, condition, key):
+            continue
         if not _narrow(table, condition, key, ends):
             parts = _key_ranges(table, condition)
             if parts is not None:
@@ -259,6 +265,58 @@ def _narrow(
     if is_key:
         return key.narrow(op, value)
     return ends.setdefault(index, _Ends()).narrow(op, value)
+
+
+def _narrow_text(table: p.TableInfo, condition: e.Expr, key: _Ends) -> bool:
+    """Makes a condition on a tree's key, a text, a bound; False when it stays
+    a filter, because the bound includes more."""
+    column = table.columns[table.key]
+    if table.kind != "tree" or column.kind != "text":
+        return False
+    if isinstance(condition, e.Like):
+        plain = rules.plain_prefix(condition.pattern, condition.escape)
+        operand = condition.operand
+        if (
+            plain
+            and isinstance(operand, e.Field)
+            and operand.index == table.key
+        ):
+            _narrow_prefix(plain[0], column, key)
+        return False
+    found = comparison(condition)
+    if found is None or found[0] != table.key:
+        return False
+    _, op, value = found
+    if not _is_bound(value, column):
+        return False
+    if op == "=":
+        return key.narrow(op, value)
+    key.narrow(">=" if op[0] == ">" else "<=", value)
+    return op in (">=", "<=")
+
+
+def _is_bound(value: e.Expr, column: p.TableColumn) -> bool:
+    """Whether a text is a bound of a column: not longer than that."""
+    return (
+        isinstance(value, e.Constant)
+        and isinstance(value.value, str)
+        and len(value.value.encode()) <= column.bytes <= _TEXT_BYTES_MAX
+    )
+
+
+def _narrow_prefix(prefix: str, column: p.TableColumn, key: _Ends) -> None:
+    """Bounds a key by what it begins with: up to the next text that does
+    not, of which the last letter is the next one."""
+    last = ord(prefix[-1]) + 1 if prefix else 0
+    if last == 0xD800:
+        last = 0xE000  # behind the surrogates, which no text has
+    lo = rules.constant(prefix)
+    if not prefix or last > sys.maxunicode or not _is_bound(lo, column):
+        return
+    key.narrow(">=", lo)
+    hi = rules.constant(prefix[:-1] + chr(last))
+    if _is_bound(hi, column):
+        key.narrow("<=", hi)
 
 
 def _float_end(

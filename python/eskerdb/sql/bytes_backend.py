@@ -215,11 +215,12 @@ class _Writer(Expressions, Emitter):
     def _for(self, scan: Scan, flags: int) -> tuple[bytes, bytes]:
         """Returns the operands of a FOR, and its ranges."""
         cursor = self._cursor(scan)
+        key = scan.table.columns[scan.table.key].bytes
         lo = hi = 0
         if scan.lo is not None:
-            lo, flags = self._bound(scan.lo, 1), flags | _MIN
+            lo, flags = self._bound(scan.lo, 1, key), flags | _MIN
         if scan.hi is not None:
-            hi, flags = self._bound(scan.hi, -1), flags | _MAX
+            hi, flags = self._bound(scan.hi, -1, key), flags | _MAX
         if scan.backward:
             flags |= _BACKWARD
         ranges = b"".join(self._range(scan, r) for r in scan.ranges)
@@ -227,9 +228,18 @@ class _Writer(Expressions, Emitter):
         self.program.ranges = max(self.program.ranges, len(scan.ranges))
         return bytes([cursor, flags, lo, hi]), ranges
 
-    def _bound(self, bound: Bound, step: int) -> int:
+    def _text_bound(self, value: e.Expr, bytes: int) -> int:
+        """Returns the first register of a text that is the bound of a key."""
+        self.program.flags |= asm.TEXT
+        first = self.registers.take(-(-bytes // SLOT))
+        self.slots(value, first, bytes)
+        return first
+
+    def _bound(self, bound: Bound, step: int, bytes: int = 0) -> int:
         """Returns the register of an inclusive bound; NULL is no row."""
         value = bound.value
+        if value.type.kind == "text":
+            return self._text_bound(value, bytes)
         if bound.inclusive:
             return self.value(value)
         limit = INT_MAX if step > 0 else INT_MIN

@@ -30,7 +30,7 @@ from eskerdb.sql.source import Refusal, Source
 from eskerdb.sql.tokens import tokens
 
 # What a host has room for.
-HOST = Limits(ranges=8, groups=65535, sorted=65535)
+HOST = Limits(ranges=8, groups=65535, sorted=65535, texts=True)
 
 
 def compile_select(
