@@ -168,6 +168,9 @@ SELECT n FROM notes WHERE substr(who, 2) <> :end AND substr(who, 1, 1) LIKE 'b%'
 -- name: text_of_no_row
 SELECT uwa.wind, substr(who, 2) AS w, coalesce(who, 'none') AS c,
     length(who) AS l FROM uwa LEFT JOIN notes ON notes.n = uwa.wind;
+-- name: words
+SELECT n AS "int", who AS "errno", x AS "linux", n + 1 AS "esk_load_u8",
+    n / 2 AS memset, x AS "SIZE_MAX" FROM notes;
 -- name: groups_looked_up
 SELECT h, n, x FROM (SELECT t / 10 AS h, count(*) AS n FROM log
 WHERE t >= 0 GROUP BY t / 10) AS g JOIN dev ON dev.id = g.h;
@@ -424,6 +427,11 @@ def test_a_table_s_name_is_a_string_of_c():
         '"a-b" u8, a_b u8',
         "a u8, a_at u8",
         "row_bytes u8",
+        "unix u32",
+        "errno i32",
+        "co_await u8",
+        "esk_load_u8 u8",
+        "size_t u32",
     ],
 )
 def test_columns_without_a_name_of_their_own_in_c_are_refused(columns):
@@ -431,6 +439,23 @@ def test_columns_without_a_name_of_their_own_in_c_are_refused(columns):
         compile_text(
             f"CREATE TABLE t (k u32, {columns})", "", "a", schema_file="s.sql"
         )
+
+
+@pytest.mark.parametrize(
+    ("schema", "query", "message"),
+    [
+        ("CREATE TABLE int8 (k u32, max u8)", "", "INT8_MAX is a macro of C"),
+        ("CREATE TABLE esk_series (k u32)", "", "esk_series is a word"),
+        ("CREATE TABLE esk (k u32)", "", "esk is a word"),
+        ("CREATE TABLE sem (k u32)", "", "sem_open is a word"),
+        ("CREATE TABLE t (k u32)", "linux", "linux is a word"),
+        ("CREATE TABLE t (k u32)", "requires", "requires is a word"),
+    ],
+)
+def test_names_of_c_are_refused(schema, query, message):
+    text = f"-- name: {query}\nSELECT k FROM t;" if query else ""
+    with pytest.raises(Refusal, match=message):
+        compile_text(schema, text, "a")
 
 
 def test_another_schema_is_refused_at_open(tmp_path):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from eskerdb.sql.plan import TableColumn, TableInfo
 from eskerdb.sqlc import ctype
-from eskerdb.sqlc.names import Names, clean
+from eskerdb.sqlc.names import Names, clean, is_limit
 from eskerdb.sqlc.scans import clean_upper, prefix_of
 from eskerdb.sqlc.values import Refused, quoted
 
@@ -22,6 +22,12 @@ def check_names(table: TableInfo) -> None:
                     f"column '{column.name}': {made} is a word of C, or the "
                     "name of another column in C: rename the column"
                 )
+        constant = f"{prefix_of(table)}_{clean_upper(column.name)}"
+        if is_limit(constant):
+            raise Refused(
+                f"column '{column.name}': {constant} is a macro of C: rename "
+                "the column"
+            )
 
 
 def declarations(table: TableInfo) -> list[str]:

@@ -18,7 +18,7 @@ from eskerdb.sql.source import TOO_DEEP
 from eskerdb.sqlc import ctype, table
 from eskerdb.sqlc.code import Function, Item
 from eskerdb.sqlc.emitter import CEmitter, Field, parameter_type
-from eskerdb.sqlc.names import Names, clean
+from eskerdb.sqlc.names import Names, clean, is_taken
 from eskerdb.sqlc.scans import prefix_of
 from eskerdb.sqlc.values import Refused
 
@@ -77,7 +77,13 @@ def _take(taken: Names, name: str, endings: Sequence[str]) -> str:
     """Takes a name with all its endings."""
     base = clean(name)
     for ending in endings:
-        if taken.new(base + ending) != base + ending:
+        made = base + ending
+        if is_taken(made):
+            raise Refused(
+                f"the name {made} is a word of C, of a header, or EskerDB's: "
+                "choose another name"
+            )
+        if taken.new(made) != made:
             raise Refused(
                 f"the C name {base}{ending} is there twice: name the query "
                 "otherwise"
@@ -158,14 +164,18 @@ class _Written:
     def _row_struct(self) -> list[str]:
         emitter = self.emitter
         lines, nulls = [], []
-        for name, type in zip(emitter.row_names, self.query.types, strict=True):
+        for name, said, type in zip(
+            emitter.row_names, self.query.names, self.query.types, strict=True
+        ):
+            wanted = clean(said)
+            note = "" if wanted == name else f" ///< {wanted} in SQL"
             if type.kind == "text":
                 if not type.bytes:
                     raise Refused(f"text of any length, '{name}'")
-                lines.append(f"char {name}[{type.bytes + 1}];")
+                lines.append(f"char {name}[{type.bytes + 1}];{note}")
             else:
                 kept = emitter.averages.get(name) or ctype.result(type)
-                lines.append(f"{kept} {name};")
+                lines.append(f"{kept} {name};{note}")
             if type.nullable and name not in emitter.averages:
                 nulls.append(f"bool {name}_null;")
         return [f"struct {self.name}_row {{", *lines, *nulls, "};"]
