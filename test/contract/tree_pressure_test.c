@@ -16,7 +16,7 @@
 
 #include "test/harness/tree_fixture.h"
 
-enum { LAPS = 2, META_PAGES = 80 };
+enum { LAPS = 2, META_PAGES = 80, SYNC_CHANGES = 64 };
 
 /// Wide enough for more keys than a region has room for.
 enum { KEY_TYPES = ESK_MODEL_TREE_KEY_TYPES - ESK_MODEL_TREE_KEY_TYPES_SHORT };
@@ -43,7 +43,11 @@ static void pressure_run(struct esk_model_tree *model, uint32_t pages) {
     const struct esk_sim_counters *counters = esk_sim_counters(model->sim);
     uint64_t end = counters->programs + (uint64_t)LAPS * pages;
     uint32_t rows = model->expected.rows;
-    while (counters->programs < end) {
+    for (uint32_t change = 1; counters->programs < end; change++) {
+        if (change % SYNC_CHANGES == 0) {
+            /* A write cache may hold the whole tree: only this programs. */
+            ESK_CHECK_INT(esk_tree_sync(model->tree), ESK_OK);
+        }
         model_tree_changes(model, 1);
         if (model->expected.rows >= rows) {
             ESK_CHECK_INT(
