@@ -70,6 +70,7 @@ _LETTERS = {
     "f64": "d",
 }
 VAR_REF_BYTES = lib.ESK_VAR_REF_BYTES
+BITMAP = 16  # buckets of a value index for which none are chosen
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ class Index:
     """
 
     column: str
-    bitmap: int = 16
+    bitmap: int = BITMAP
     edges: tuple[float, ...] | None = None
 
 

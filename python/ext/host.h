@@ -430,6 +430,26 @@ int esk_py_packed_bytes(const struct esk_py_packed_field *fields,
                         uint16_t page_bytes, uint16_t cell_bytes,
                         const void *rows, uint32_t count, uint64_t *bytes);
 
+// Value indexes (summary.c) -------------------------------------------------
+
+/// The values of a column of numbers in rows.
+struct esk_py_summary {
+    const void *rows;
+    uint32_t row_count;
+    uint16_t row_bytes;
+    uint16_t offset; ///< of the value in a row
+    uint16_t bytes;  ///< of the value
+    uint8_t type;    ///< enum esk_type
+};
+/// Counts the pages of `page_rows` rows, at most 65,535, that queries by value
+/// would read.
+/// bits   of a learned bitmap: 0, 8, 16, 32 or 64
+/// ends   of each range the rows with its least and its greatest value
+/// pages  out: the sum over all ranges
+void esk_py_summary_pages(const struct esk_py_summary *from, uint32_t page_rows,
+                          uint8_t bits, const uint32_t *ends,
+                          uint32_t range_count, uint64_t *pages);
+
 // Text ----------------------------------------------------------------------
 
 /// esk_status_text, extended to enum esk_py_status.

@@ -24,6 +24,7 @@ import typer
 from eskerdb._esker import ffi
 from eskerdb.catalog import MOVING_STORES
 from eskerdb.cli.arguments import Image
+from eskerdb.cli.bitmaps import chosen_bitmaps
 from eskerdb.cli.csv_file import Batch, CsvFile, Fault, Refused
 from eskerdb.cli.import_kv import check_header, import_kv
 from eskerdb.cli.make import (
@@ -289,6 +290,9 @@ def _make(volume: Volume, table: str, source: CsvFile, wanted: Create) -> None:
         key = wanted.key or source.header[0]
         modes = chosen_modes(source, ordered, key, volume.geometry, packing)
         wanted = replace(wanted, packing=replace(packing, modes=modes))
+    page = volume.geometry.page_bytes
+    bitmaps = chosen_bitmaps(source, ordered, wanted.indexes, page)
+    wanted = replace(wanted, bitmaps=bitmaps)
     make_table(volume, table, ordered, wanted)
 
 

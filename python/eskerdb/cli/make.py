@@ -19,7 +19,7 @@ from eskerdb.cli.arguments import geometry_of, part_geometry
 from eskerdb.cli.output import size as size_text
 from eskerdb.device import Geometry, ImageFile
 from eskerdb.errors import error, schema_error
-from eskerdb.schema import TYPES, Column, Index
+from eskerdb.schema import BITMAP, TYPES, Column, Index
 from eskerdb.volume import Volume
 
 
@@ -59,6 +59,7 @@ class Create:
     types   the stated types of columns, as COL=TYPE
     missing the missing values of columns, as COL=VALUE
     packing the options of packed pages; None: pages are raw
+    bitmaps of value indexes their buckets, by the column; 16 if left out
     """
 
     kind: Kind
@@ -73,6 +74,7 @@ class Create:
     version: int
     missing: dict[str, str] = field(default_factory=dict)
     packing: Packed | None = None
+    bitmaps: dict[str, int] = field(default_factory=dict)
 
 
 Key = Annotated[
@@ -103,7 +105,12 @@ Missing = Annotated[
 ]
 Indexes = Annotated[
     list[str] | None,
-    typer.Option("--index", metavar="COL", help="Index values of COL."),
+    typer.Option(
+        "--index",
+        metavar="COL",
+        help="Index values of COL. Import chooses the bitmap from the rows; "
+        "create takes 16 buckets.",
+    ),
 ]
 KindOf = Annotated[
     Kind | None,
@@ -380,7 +387,10 @@ def make_table(
         columns,
         key=wanted.key,
         data_blocks=wanted.blocks,
-        indexes=[Index(name) for name in wanted.indexes],
+        indexes=[
+            Index(name, wanted.bitmaps.get(name, BITMAP))
+            for name in wanted.indexes
+        ],
         keys_repeat=wanted.keys_repeat,
         version=wanted.version,
         codec="packed" if wanted.packing else "raw",

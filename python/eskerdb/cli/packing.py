@@ -32,7 +32,7 @@ def packing_advice(opened: Any, source: CsvFile) -> str:
     if not isinstance(opened, Series) or opened.table.codec != "raw":
         return ""
     codec = opened.codec
-    rows = _first_rows(source, codec)
+    rows = first_rows(source, codec)
     if len(rows) < _ROWS_LEAST * codec.row_bytes:
         return ""
     page = opened.volume.geometry.page_bytes
@@ -59,10 +59,10 @@ def chosen_modes(
     packing: Packed,
 ) -> dict[str, str]:
     """Returns the stated modes, and the best ones of the other columns."""
-    codec = _codec_of(types)
+    codec = codec_of(types)
     if codec is None or not _fits(codec, key, packing.modes):
         return packing.modes  # the core says what is wrong
-    rows = _first_rows(source, codec)
+    rows = first_rows(source, codec)
     if not rows:
         return packing.modes
     try:
@@ -82,7 +82,7 @@ def _fits(codec: RowCodec, key: str, modes: Mapping[str, str]) -> bool:
     )
 
 
-def _codec_of(types: Mapping[str, str]) -> RowCodec | None:
+def codec_of(types: Mapping[str, str]) -> RowCodec | None:
     """Rows of columns of these types; None: the core will refuse one."""
     columns = []
     for name, text in types.items():
@@ -94,7 +94,7 @@ def _codec_of(types: Mapping[str, str]) -> RowCodec | None:
     return RowCodec(columns, offsets, bytes_of(columns))
 
 
-def _first_rows(source: CsvFile, codec: RowCodec) -> bytes:
+def first_rows(source: CsvFile, codec: RowCodec) -> bytes:
     """The rows of the file's first batch."""
     try:
         batch = next(source.batches(codec), None)
