@@ -125,6 +125,10 @@ ESK_TEST(tnc_tree_works_with_nodes_and_frames_of_any_number) {
                 .write_frames = (uint8_t)(f % 2 == 0 ? 0 : frames[f] - 2),
                 .merges = p % 2 == 0};
             random_run(&table, &nand, 3000, (uint32_t)(p * 16u + f));
+            table.blocks = 12; /* many laps of the ring */
+            table.key_range = 60;
+            table.merges = true;
+            random_run(&table, &nand, 3000, (uint32_t)(p * 16u + f));
         }
     }
 }

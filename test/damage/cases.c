@@ -38,6 +38,11 @@ static const struct table_shape shapes[] = {
      .has_cache = true,
      .merges = true},
     {.name = "tree-mu", .tree = true, .store = ESK_STORE_MU},
+    {.name = "tree-tnc",
+     .tree = true,
+     .store = ESK_STORE_TNC,
+     .has_cache = true,
+     .merges = true},
     {.name = "tree-mu-batch",
      .tree = true,
      .store = ESK_STORE_MU,
@@ -78,6 +83,9 @@ static bool shape_fits(const struct table_shape *shape,
     }
     if (shape->store == ESK_STORE_MU && kind->geometry.page_bytes < 256) {
         return false; // too small for a path
+    }
+    if (shape->store == ESK_STORE_TNC && kind->geometry.page_bytes < 256) {
+        return false; // two nodes of two rows do not fit
     }
     return !in_place || overwrites;
 }

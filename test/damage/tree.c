@@ -75,13 +75,15 @@ static const struct esk_node_store *store_of(const struct table_shape *shape) {
         return &esk_store_journaled;
     case ESK_STORE_WANDERING:
         return &esk_store_wandering;
+    case ESK_STORE_TNC:
+        return &esk_store_tnc;
     default:
         return &esk_store_mu;
     }
 }
 
 static bool shape_moves(const struct table_shape *shape) {
-    return shape->store == ESK_STORE_WANDERING || shape->store == ESK_STORE_MU;
+    return shape->store >= ESK_STORE_WANDERING;
 }
 
 static int tree_create(struct table *table) {

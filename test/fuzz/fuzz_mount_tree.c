@@ -6,9 +6,12 @@
 ///     byte 2   frames, policy
 #include "test/fuzz/hostile.h"
 
-static const struct esk_node_store *const stores[] = {
-    NULL, &esk_store_inplace, &esk_store_journaled, &esk_store_wandering,
-    &esk_store_mu};
+static const struct esk_node_store *const stores[] = {NULL,
+                                                      &esk_store_inplace,
+                                                      &esk_store_journaled,
+                                                      &esk_store_wandering,
+                                                      &esk_store_mu,
+                                                      &esk_store_tnc};
 
 enum { STORE_COUNT = sizeof stores / sizeof stores[0] };
 
@@ -71,6 +74,9 @@ static void table_make(struct esk_volume *volume, bool second, bool few) {
                       (second ? 1 : 0)),
         .blocks = geometry->block_count / 3,
     };
+    if (few && second && !overwrites) {
+        spec.store = ESK_STORE_TNC;
+    }
     struct esk_tree_config config = {.store = stores[spec.store]};
     if (esk_tree_create(volume, &spec, NULL) == ESK_OK &&
         test_tree_open(&tree, volume, spec.table.name, &config, arena,

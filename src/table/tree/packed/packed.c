@@ -19,8 +19,9 @@
 /// Invariants
 ///  1. The parent of a changed node is changed, so a changed node has all nodes
 ///     above it in RAM.
-///  2. No frame has an address that another node has now: when a page is
-///     programmed, frames of the node that was there a lap ago are emptied.
+///  2. No frame has an address that another node has now: a node that gets an
+///     address empties the frame of the node that had it a lap ago
+///     (esk_pool_rename).
 ///  3. A tree is never higher than its frames allow: then every change fits the
 ///     cache after a commit.
 #include "table/tree/packed/packed.h"
@@ -198,27 +199,17 @@ static int packed_mount(struct esk_tree *tree,
     uint32_t pages = esk_ring_pages(&tree->ring);
     uint32_t most = pages / 16u * packed->page_nodes;
     uint32_t least = esk_tree_packed_frames(ESK_TREE_HEIGHT_MAX) - 2u;
-    if (pages >= ESK_TREE_PACKED_LOST >> ESK_TREE_PACKED_NUMBER_BITS) {
-        return ESK_E_CORRUPT;
-    }
     /* Room for commits is kept free: not most of a small region. */
     most = most < least ? least : most;
     kept->most = kept->most < most ? kept->most : (uint8_t)most;
     packed->most = kept->most;
-    return tree->now.root != ESK_PAGE_NONE ? root_take(tree) : ESK_OK;
+    return pages >= ESK_TREE_PACKED_LOST >> ESK_TREE_PACKED_NUMBER_BITS
+               ? ESK_E_UNSUPPORTED
+           : tree->now.root != ESK_PAGE_NONE ? root_take(tree)
+                                             : ESK_OK;
 }
 
 /* ----------------------------------------------------------------- writing */
-
-/// Empties the frames of nodes that were in `page` a lap ago.
-static void frames_forget(struct esk_tree *tree, uint32_t page) {
-    for (uint8_t i = 0; i < esk_pool_frames(&tree->pool); i++) {
-        uint32_t tag = tree->pool.tags[i];
-        if (tag < CHILD_END && tag >> ESK_TREE_PACKED_NUMBER_BITS == page) {
-            esk_pool_forget(&tree->pool, tag);
-        }
-    }
-}
 
 static uint32_t kept_address(const struct esk_tree *tree, uint8_t at) {
     return ESK_TREE_KEPT_FIRST + tree->kept->pages[at].frame;
@@ -320,7 +311,6 @@ static void parents_point(struct esk_tree *tree, uint8_t at, uint32_t from,
 static void nodes_place(struct esk_tree *tree, uint8_t first, uint8_t end,
                         uint32_t position) {
     uint32_t page = position % esk_ring_pages(&tree->ring);
-    frames_forget(tree, page);
     for (uint8_t at = first; at < end; at++) {
         uint8_t frame = tree->kept->pages[at].frame;
         uint32_t from = kept_address(tree, at);
