@@ -216,7 +216,7 @@ def _why_not(table, codec, incompatible):
         return ""
     if table.kind == TREE:
         store = table.options[OPTION_TREE][0]
-        return "" if 1 <= store <= 4 else f"store {store}"
+        return "" if 1 <= store <= 5 else f"store {store}"
     if table.kind == KV:
         flags = table.options[OPTION_KV][0]
         return f"flags {flags:#x}" if flags > 3 else ""

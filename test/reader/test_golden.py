@@ -14,7 +14,8 @@ from tree import tree_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "test/golden"
-TREES = [f"v1_tree_{store}.img" for store in ("inplace", "mu", "wandering")]
+STORES = ("inplace", "mu", "tnc", "wandering")
+TREES = [f"v1_tree_{store}.img" for store in STORES]
 KV_IMAGES = [
     "v1_kv.img",
     "v1_kv_index.img",

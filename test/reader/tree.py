@@ -11,7 +11,8 @@ from row import order_form
 
 DATA = 0
 TREE_KIND, NODE_KIND, BATCH_KIND = 0x56, 0x60, 0x69
-STORE_WANDERING, STORE_MU = 3, 4
+STORE_WANDERING, STORE_MU, STORE_TNC = 3, 4, 5
+PACKED_BODY, PACKED_SELF = 40, 0x7FFFFF
 COMMIT = 1
 LEVELS_MAX = 8
 JOURNAL_PAGE, ROOT_PAGE = 0, 1
@@ -99,6 +100,8 @@ class Moving:
 
     def __init__(self, volume, table):
         self.table = table
+        image = volume.image
+        self.region_pages = image.region_pages(table.regions[DATA])
         self.store, self.k = table.options[OPTION_TREE][:2]
         self.pages = ring_pages(volume, table, DATA, TREE_KIND)
 
@@ -151,10 +154,55 @@ class Moving:
         return rows
 
 
+class Packed(Moving):
+    """Several nodes a page: store 5."""
+
+    def _packed(self, page, index, level):
+        """The entries of node `index` of a page."""
+        at = PACKED_BODY
+        for left in range(index, -1, -1):
+            inner = page.data[at] > 1
+            size = inner_bytes(self.table) if inner else self.table.row_bytes
+            count = number(page.data, at + 1, 2)
+            found = entries(page.data, at + 3, count, size)
+            if left == 0 and page.data[at] == level:
+                return found
+            at += 3 + count * size
+        raise FormatError(f"page {page.sequence} has no node {index}")
+
+    def _child_page(self, root, page, child):
+        """The page with a child of a node on `page`."""
+        if child >> 8 == PACKED_SELF:
+            return page
+        back = (root.sequence - (child >> 8)) % self.region_pages
+        return self.pages[root.sequence - back]
+
+    def rows(self):
+        root = self._root()
+        if root is None:
+            return []
+        height = root.data[18]
+        level = [(root, root.data[16] - 1)]
+        for above in range(height, 1, -1):
+            below = []
+            for page, index in level:
+                for child in children(self._packed(page, index, above)):
+                    at = self._child_page(root, page, child)
+                    below.append((at, child & 0xFF))
+            level = below
+        rows = [row for page, at in level for row in self._packed(page, at, 1)]
+        if len(rows) != number(root.data, 20, 4):
+            raise FormatError("the root counts other rows")
+        return rows
+
+
+READERS = {STORE_WANDERING: Moving, STORE_MU: Moving, STORE_TNC: Packed}
+
+
 def tree_rows(volume, table):
     """Rows in the order of their keys, as bytes."""
-    moves = table.options[OPTION_TREE][0] in (STORE_WANDERING, STORE_MU)
-    rows = (Moving if moves else Kept)(volume, table).rows()
+    store = table.options[OPTION_TREE][0]
+    rows = READERS.get(store, Kept)(volume, table).rows()
     keys = [order_form(table, row) for row in rows]
     if any(a >= b for a, b in pairwise(keys)):
         raise FormatError(f"{table.name}: keys do not rise")
