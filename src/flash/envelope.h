@@ -70,6 +70,8 @@ struct esk_seals {
     /// NULL; or else: esk_envelope_seal.
     uint16_t (*write_at_end)(const struct esk_envelope *envelope, uint8_t *page,
                              uint8_t number, uint16_t count);
+    /// Bytes behind the last element are zeros in a page without a seal.
+    bool ends_in_zeros;
 };
 
 extern const struct esk_seals esk_seals_running; ///< running.c

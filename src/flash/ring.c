@@ -467,13 +467,17 @@ static ESK_APART int page_program(struct esk_ring *ring, const uint8_t *page,
 }
 
 /// Fills the page between its last element and its seals with the erased value,
-/// so that RAM and medium are equal.
+/// so that RAM and medium are equal; with zeros if it has no seals and its
+/// elements end in zeros.
 static void page_pad(const struct esk_ring *ring, uint8_t *page,
                      uint16_t used) {
     const struct esk_envelope *envelope = &ring->region.envelope;
+    const struct esk_seals *seals = esk_seals_of(envelope);
+    bool zeros = ESK_SHAPED(false, seals != NULL && seals->ends_in_zeros) &&
+                 ring->open_bytes == 0;
     uint16_t end = seals_start(ring);
     if (used < end) {
-        memset(page + used, esk_envelope_erased(envelope),
+        memset(page + used, zeros ? 0 : esk_envelope_erased(envelope),
                (size_t)(end - used));
     }
 }
@@ -567,13 +571,14 @@ static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
 
 int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
                     uint32_t aux, uint32_t *position) {
+    ESK_ASSERT(count <= ring->room);
     return esk_ring_append_to(ring, page, count, elements_end(ring, count), aux,
                               position);
 }
 
 int esk_ring_append_to(struct esk_ring *ring, uint8_t *page, uint16_t count,
                        uint16_t end, uint32_t aux, uint32_t *position) {
-    ESK_ASSERT(page != NULL && count <= ring->room);
+    ESK_ASSERT(page != NULL && end <= seals_start(ring));
     ESK_TRY(page_write(ring, page, count, end, aux, false));
     esk_ring_open_none(ring);
     if (position != NULL) {

@@ -31,10 +31,12 @@ static const struct esk_index_spec value_index[] = {{.column = 1}};
 static const uint8_t row_given[WIDEST] = {
     [NARROW] = 77, [NARROW + 4] = 1, 2, 3, 4, [WIDE] = 0xFE, 0xFF, 0xFF, 0xFF};
 
+/// The second half has packed pages.
 static const struct esk_geometry media[] = {
+    ESK_NOR(64, 8, 256), ESK_NAND(64, 4, 512), ESK_CARD(64, 8, 512),
     ESK_NOR(64, 8, 256), ESK_NAND(64, 4, 512), ESK_CARD(64, 8, 512)};
 
-enum { MEDIA = sizeof media / sizeof media[0] };
+enum { MEDIA = sizeof media / sizeof media[0], RAW_MEDIA = MEDIA / 2 };
 
 static struct esk_series_spec spec_with(uint8_t column_count) {
     return (struct esk_series_spec){
@@ -67,6 +69,8 @@ static void reopen(struct log *log) {
 static void log_start(struct log *log, const struct esk_geometry *geometry) {
     struct esk_series_spec spec = spec_with(LEVEL);
     memset(log, 0, sizeof *log);
+    spec.codec =
+        geometry >= media + MEDIA / 2 ? ESK_CODEC_PACKED : ESK_CODEC_RAW;
     fixture_start(&log->fixture, geometry, NULL);
     fixture_create(&log->fixture, &spec);
     fixture_open(&log->fixture, "log", NULL);
@@ -446,12 +450,12 @@ ESK_TEST(a_cut_leaves_all_rows_and_either_columns) {
         static struct log log;
         struct esk_series_spec spec = spec_with(MORE);
         ESK_CONTEXT("cut %u", (unsigned)cut);
-        log_start(&log, &media[cut % MEDIA]);
+        log_start(&log, &media[cut % RAW_MEDIA]);
         fill(&log, 103);
         ESK_CHECK_INT(esk_series_sync(log.fixture.series), ESK_OK);
         esk_series_close(log.fixture.series);
         esk_sim_cut_at(log.fixture.sim,
-                       esk_sim_op_count(log.fixture.sim) + cut / MEDIA,
+                       esk_sim_op_count(log.fixture.sim) + cut / RAW_MEDIA,
                        ESK_SIM_CUT_DRAWN);
         int status = add_with(&log.fixture, &spec.table, row_given, NULL);
         esk_sim_power_on(log.fixture.sim);

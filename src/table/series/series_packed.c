@@ -205,8 +205,8 @@ static int packed_seal(struct esk_series *series) {
 static int packed_write(struct esk_series *series, struct esk_ring *ring,
                         uint32_t *position) {
     struct esk_series_packing *packing = series->packing;
-    uint16_t end =
-        esk_packed_end(packing->writer, series->write_page, page_end(series));
+    uint16_t end = esk_packed_end(&packing->codec, packing->writer,
+                                  series->write_page, page_end(series));
     ESK_TRY(esk_ring_append_to(ring, series->write_page, series->write_count,
                                end, series->ordinal, position));
     if (ring == &series->data) {
@@ -217,11 +217,12 @@ static int packed_write(struct esk_series *series, struct esk_ring *ring,
 }
 
 static uint16_t packed_resume(struct esk_series *series, const uint8_t *page) {
-    const struct esk_series_packing *packing = series->packing;
+    struct esk_series_packing *packing = series->packing;
     uint16_t bytes = series->pool.page_bytes;
     uint16_t count = esk_page_count(page);
     uint16_t rows = 0;
     memcpy(series->write_page, page, bytes);
+    packing->row_page = PACKED_NONE; /* a row that the mount has read */
     esk_packed_seek(packing->writer, ESK_ENVELOPE_BYTES,
                     (uint16_t)(esk_packed_page_end(page, bytes) - 1u));
     while (rows < count && esk_packed_next(&packing->codec, packing->writer,
@@ -255,6 +256,7 @@ static uint16_t seals_check(const struct esk_envelope *envelope,
 
 static const struct esk_seals seals = {
     .prove = seals_check,
+    .ends_in_zeros = true,
     .write_at_end = esk_envelope_seal,
 };
 

@@ -121,7 +121,8 @@ uint16_t esk_packed_align(const struct esk_packed *packed,
 /// Makes the rest of the page's last cell zero, for a copy of the page, which
 /// ends at `end`; the page can go on.
 /// Returns  the offset up to which the bytes count.
-uint16_t esk_packed_end(struct esk_packed_state *state, uint8_t *page,
+uint16_t esk_packed_end(const struct esk_packed *packed,
+                        struct esk_packed_state *state, uint8_t *page,
                         uint16_t end);
 
 /// Completes the page as esk_packed_end. The next row begins another page.

@@ -437,11 +437,12 @@ void esk_packed_init(const struct esk_packed *packed,
     }
 }
 
-/// Ends the cell's bits before a page's new end, which is behind them.
-static void end_lower(struct esk_packed_state *state, uint16_t end) {
-    if (state->end >= end) {
-        state->end = (uint16_t)(end - 1u);
-    }
+/// Ends the cell's bits before the page's end, which may be another than at the
+/// last row: seals come, and go when a page is programmed again elsewhere.
+static void end_set(const struct esk_packed *packed,
+                    struct esk_packed_state *state, uint16_t end) {
+    uint16_t last = state->end | packed->cell_mask;
+    state->end = last < end ? last : (uint16_t)(end - 1u);
 }
 
 int esk_packed_append(const struct esk_packed *packed,
@@ -450,7 +451,7 @@ int esk_packed_append(const struct esk_packed *packed,
     if (state->at == 0) {
         return cell_begin(packed, state, page, end, ESK_ENVELOPE_BYTES, row);
     }
-    end_lower(state, end);
+    end_set(packed, state, end);
     if ((state->flags & PACKED_CLOSED) == 0) {
         int status = (state->flags & PACKED_WHOLE) != 0
                          ? whole_put(packed, state, page, row)
@@ -487,18 +488,28 @@ uint16_t esk_packed_align(const struct esk_packed *packed,
     return state->at;
 }
 
-uint16_t esk_packed_end(struct esk_packed_state *state, uint8_t *page,
-                        uint16_t end) {
-    end_lower(state, end);
+/// Makes the rest of the cell zero. Returns where it ends.
+static uint16_t rest_clear(const struct esk_packed_state *state,
+                           uint8_t *page) {
     for (uint16_t at = esk_packed_written(state); at <= state->end; at++) {
         page[at] = 0;
     }
     return (uint16_t)(state->end + 1u);
 }
 
+uint16_t esk_packed_end(const struct esk_packed *packed,
+                        struct esk_packed_state *state, uint8_t *page,
+                        uint16_t end) {
+    end_set(packed, state, end);
+    return rest_clear(state, page);
+}
+
 void esk_packed_close(struct esk_packed_state *state, uint8_t *page,
                       uint16_t end) {
-    (void)esk_packed_end(state, page, end);
+    if (state->end >= end) {
+        state->end = (uint16_t)(end - 1u);
+    }
+    (void)rest_clear(state, page);
     state->at = 0;
 }
 
