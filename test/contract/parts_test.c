@@ -20,6 +20,7 @@ static const struct esk_model_series_table tables[] = {
     {.has_var = true, .value_bytes = 60},
     {.has_var = true, .value_bytes = 60, .index_count = 1},
     {.has_var = true, .value_bytes = 60, .full_policy = ESK_FULL_REFUSE},
+    {.packed = true, .pad_bytes = 28, .index_count = 2},
 };
 
 enum { TABLES = sizeof tables / sizeof tables[0] };
@@ -34,6 +35,7 @@ static struct esk_series_parts subset(unsigned bits) {
         .back = (bits & 8) != 0 ? &esk_series_part_back : NULL,
         .log = (bits & 32) != 0 ? &esk_series_part_log : NULL,
         .ranges = (bits & 16) != 0 ? &esk_series_part_ranges : NULL,
+        .packed = &esk_series_part_packed,
     };
 }
 
@@ -122,6 +124,21 @@ ESK_TEST(parts_that_a_table_needs_are_asked_for) {
             esk_model_series_free(&model);
         }
     }
+}
+
+ESK_TEST(parts_that_packed_pages_need_are_asked_for) {
+    struct esk_series_parts parts = esk_series_parts_all;
+    struct esk_model_series model;
+    model_series_make(&model, &tables[TABLES - 1]);
+    esk_model_series_crash(&model);
+    parts.packed = NULL;
+    model.table.parts = &parts;
+    ESK_CHECK_INT(esk_model_series_recover(&model), ESK_E_UNSUPPORTED);
+    /* No column has decimals. */
+    parts.packed = &esk_series_part_packed;
+    parts.decimals = NULL;
+    ESK_CHECK_INT(esk_model_series_recover(&model), ESK_OK);
+    esk_model_series_free(&model);
 }
 
 ESK_TEST(parts_without_back_refuse_backward_cursors) {
