@@ -109,6 +109,22 @@ def test_rows_come_in_every_form(esker, wire):
     assert "some" in done.out and "1 row" in done.out
 
 
+def test_a_program_for_a_device_has_the_values_of_parameters(esker, wire):
+    def query(sql, *values):
+        words = [word for value in values for word in ("--param", value)]
+        return esker("query", *QUICK, "--port", wire.port, sql, "--csv", *words)
+
+    sql = "SELECT time < :end AS a, temp * :f AS b FROM log LIMIT :n"
+    done = query(sql, "end=0", "f=0", ":n=1")
+    assert (done.status, done.out) == (0, "a,b\n0,0\n"), done
+    done = query(sql, "end=0", "f=0")
+    assert done.status == 1 and "--param n=VALUE" in done.err
+    done = query(sql, "end=0", "f=0", "n=1", "m=1")
+    assert done.status == 1 and "the SQL has no parameter :m" in done.err
+    done = query(sql, "end=x", "f=0", "n=1")
+    assert done.status == 1 and "sql:1:15: :end is a whole number" in done.err
+
+
 def test_values_are_those_of_the_rows(esker, wire):
     def rows(sql):
         done = esker("query", *QUICK, "--port", wire.port, sql, "--csv")
@@ -190,7 +206,7 @@ def test_the_schema_may_come_from_a_file_or_an_image(
         ("SELECT tmep FROM log", "no column 'tmep'"),
         ("", "there is no SQL statement"),
         ("DELETE FROM log", "a device runs only SELECT"),
-        ("SELECT time FROM log WHERE time > :t", "no parameters"),
+        ("SELECT time FROM log WHERE time > :t", "--param t=VALUE"),
         (
             " UNION ALL ".join(["SELECT temp FROM log"] * 7),
             "bytes of RAM; the device has",

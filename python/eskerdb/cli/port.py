@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,8 @@ from eskerdb.sql.engine import Refusal, compile_select
 from eskerdb.sql.explain import explained
 from eskerdb.sql.parse import parse
 from eskerdb.sql.plan import TableInfo
-from eskerdb.sql.source import Source
+from eskerdb.sql.source import Source, nearest
+from eskerdb.sql.tokens import tokens
 
 _RECORDS_MAX = 4096
 _SCHEMA_SUFFIXES = (".sql", ".txt")
@@ -39,12 +40,13 @@ def answer(
     form: str,
     rows: int,
     explain: bool,
+    values: Mapping[str, str],
 ) -> int:
     """Runs SQL on a device and prints the rows; returns the exit status.
 
     schema   a file of CREATE statements, or an image that has the table;
              None: the device says it
-    form, rows, explain
+    form, rows, explain, values
              as `esker query` has them
     """
     lost = 0
@@ -57,8 +59,10 @@ def answer(
             if not statements:
                 complain("query: there is no SQL statement; write one")
                 return 1
+            if not _has_values(source, values):
+                return 1
             for statement in statements:
-                select = _Select(line, device, source, statement, infos)
+                select = _Select(line, device, source, statement, infos, values)
                 if explain:
                     print("\n".join(explained(select.code.query)))
                     continue
@@ -69,6 +73,24 @@ def answer(
     if lost:
         complain("query: JSON has no NaN or infinite numbers; use --csv")
     return 0
+
+
+def _has_values(source: Source, given: Mapping[str, str]) -> bool:
+    """Whether each parameter has a value, and each value a parameter: a program
+    for a device has its values as constants."""
+    names = {t.value for t in tokens(source) if t.kind == "param"}
+    for name in given:
+        if name not in names:
+            complain(
+                f"query: the SQL has no parameter :{name}{nearest(name, names)}"
+            )
+            return False
+    for name in sorted(names - set(given)):
+        complain(
+            f"query: :{name} has no value; give it one: --param {name}=VALUE"
+        )
+        return False
+    return True
 
 
 def _infos(
@@ -119,6 +141,7 @@ class _Select:
         source: Source,
         statement: s.Statement,
         infos: dict[str, TableInfo],
+        values: Mapping[str, str],
     ) -> None:
         if not isinstance(statement, s.Query):
             raise source.refuse(
@@ -126,14 +149,10 @@ class _Select:
             )
         self._line, self._device = line, device
         self._source, self._statement = source, statement
-        self._infos = infos
+        self._infos, self._values = infos, values
         self._rows: Iterator[tuple[Any, ...]] = iter(())
         self._first: list[tuple[Any, ...]] = []
         self.code = self._compiled(self._records())
-        if self.code.query.parameters:
-            raise source.refuse(
-                statement.span, "a query over a line has no parameters"
-            )
 
     def started(self) -> _Select:
         """Sends the program and waits for the first row, so that what the
@@ -172,7 +191,7 @@ class _Select:
     def _compiled(self, records: int) -> Code:
         limits = Limits(groups=records, sorted=records)
         return compile_select(
-            self._source, self._statement, self._infos, limits
+            self._source, self._statement, self._infos, limits, self._values
         )
 
     def _records(self) -> int:

@@ -99,16 +99,17 @@ def query(
         text = _text_of(file)
         image, sql = (text, None) if port is not None else (image, text)
     if port is not None:
-        if parameters:
-            raise typer.BadParameter("--param is not for --port")
         if sql is not None:
             raise typer.BadParameter(
                 "--port takes no image; --schema can name one"
             )
         if image is None:
             raise _missing("SQL")
+        values = _values(parameters or [])
         raise typer.Exit(
-            answer_by_port(port, baud, wait, schema, image, form, rows, explain)
+            answer_by_port(
+                port, baud, wait, schema, image, form, rows, explain, values
+            )
         )
     if schema is not None:
         raise typer.BadParameter("--schema is for --port")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from eskerdb.sql import expr as e
 from eskerdb.sql import logical as lo
@@ -32,13 +33,13 @@ def bind(
     source: Source,
     statement: s.Query | s.Insert | s.Update | s.Delete,
     tables: Mapping[str, TableInfo],
-    texts: Mapping[str, str] | None = None,
+    values: Mapping[str, Any] | None = None,
 ) -> Bound:
     """Returns what a statement means. Raises Refusal.
 
-    texts   values of parameters that are texts, if they are known
+    values  of parameters that become constants
     """
-    parameters = Parameters(texts)
+    parameters = Parameters(values)
     for _ in range(2):  # the second time with the parameters' types
         binder = _Binder(source, tables, parameters)
         if isinstance(statement, s.Query):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from eskerdb.sql import expr as e
 from eskerdb.sql import rules
@@ -70,12 +71,13 @@ class Parameters:
     what the places of each parameter say.
     """
 
-    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
-        """Takes the values of parameters that are texts: they become
-        constants, because a program's parameters are numbers."""
+    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
+        """Takes the values of parameters that become constants: texts, because
+        a program's parameters are numbers, and all of a program for a
+        device."""
         self.names: list[str] = []
         self.types: dict[str, Type] = {}
-        self.texts = dict(texts or {})
+        self.values = dict(values or {})
 
     def use(self, name: str, wanted: Type, span: Span) -> e.Expr:
         """Returns a parameter in a place of some type. Raises Fault."""
@@ -92,8 +94,8 @@ class Parameters:
         else:
             known = rules.common([known, wanted.maybe(False)])
         self.types[name] = known
-        if name in self.texts:
-            return replace(rules.constant(self.texts[name]), span=span)
+        if name in self.values:
+            return replace(rules.constant(self.values[name]), span=span)
         index = self.names.index(name)
         return e.Parameter(known, index=index, name=name, span=span)
 

@@ -38,10 +38,17 @@ def compile_select(
     statement: s.Query,
     infos: Mapping[str, p.TableInfo],
     limits: Limits = HOST,
+    values: Mapping[str, str] | None = None,
 ) -> Code:
-    """Returns the program of a SELECT. Raises Refusal."""
+    """Returns the program of a SELECT. Raises Refusal.
+
+    values  of parameters, as written: they become constants of the program
+    """
     with source.nesting(statement.span), unsupported(source, statement):
         bound = bind(source, statement, infos)
+        known = _known(source, bound.parameters, values or {}, True)
+        if known:
+            bound = bind(source, statement, infos, known)
         assert isinstance(bound, BoundQuery)
         return compiled(planner.plan(source, bound, limits))
 
