@@ -46,16 +46,7 @@ static bool cycling_load(struct bench_data *data) {
         printf("skipped %s: no file %s\n", data->name, path);
         return false;
     }
-    data->rows = malloc((size_t)BENCH_ROWS_MAX * data->row_bytes);
-    data->values = malloc(BENCH_ROWS_MAX * sizeof *data->values);
-    BENCH_HOLDS(data->rows != NULL && data->values != NULL);
-    data->count =
-        (uint32_t)fread(data->rows, data->row_bytes, BENCH_ROWS_MAX, file);
-    fclose(file);
-    for (uint32_t i = 0; i < data->count; i++) {
-        data->values[i] = bench_value(data, bench_row(data, i));
-    }
-    qsort(data->values, data->count, sizeof *data->values, bench_compare);
+    bench_data_read(data, file);
     return true;
 }
 

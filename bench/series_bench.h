@@ -98,6 +98,21 @@ static inline FILE *bench_data_file(const struct bench_data *data) {
     return file;
 }
 
+/// Reads the rows of `data` from `file`, and closes it.
+static inline void bench_data_read(struct bench_data *data, FILE *file) {
+    data->rows = malloc((size_t)BENCH_ROWS_MAX * data->row_bytes);
+    data->values = malloc(BENCH_ROWS_MAX * sizeof *data->values);
+    BENCH_HOLDS(data->rows != NULL && data->values != NULL);
+    data->count =
+        (uint32_t)fread(data->rows, data->row_bytes, BENCH_ROWS_MAX, file);
+    fclose(file);
+    BENCH_HOLDS(data->count >= 1000);
+    for (uint32_t i = 0; i < data->count; i++) {
+        data->values[i] = bench_value(data, bench_row(data, i));
+    }
+    qsort(data->values, data->count, sizeof *data->values, bench_compare);
+}
+
 /// Loads set `index` into `data`. Returns false when its file is missing.
 static inline bool bench_data_load(struct bench_data *data, uint32_t index) {
     *data = bench_sets[index];
@@ -111,17 +126,7 @@ static inline bool bench_data_load(struct bench_data *data, uint32_t index) {
     if (file == NULL) {
         return false;
     }
-    data->rows = malloc((size_t)BENCH_ROWS_MAX * data->row_bytes);
-    data->values = malloc(BENCH_ROWS_MAX * sizeof *data->values);
-    BENCH_HOLDS(data->rows != NULL && data->values != NULL);
-    data->count =
-        (uint32_t)fread(data->rows, data->row_bytes, BENCH_ROWS_MAX, file);
-    fclose(file);
-    BENCH_HOLDS(data->count >= 1000);
-    for (uint32_t i = 0; i < data->count; i++) {
-        data->values[i] = bench_value(data, bench_row(data, i));
-    }
-    qsort(data->values, data->count, sizeof *data->values, bench_compare);
+    bench_data_read(data, file);
     return true;
 }
 
