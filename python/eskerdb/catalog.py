@@ -82,9 +82,9 @@ _REMEDIES = {
 
 
 Codec = Literal["raw", "packed"]
-Store = Literal["inplace", "journaled", "wandering", "mu"]
+Store = Literal["inplace", "journaled", "wandering", "mu", "tnc"]
 STORE_NAMES = {number: name for name, number in STORES.items()}
-MOVING_STORES = ("wandering", "mu")  # a change gives nodes new pages
+MOVING_STORES = ("wandering", "mu", "tnc")  # a change gives nodes new pages
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,8 @@ def _described(mount: Mount, info: Any) -> Table:
         raise error(lib.ESK_E_CORRUPT, "the key column's number")
     full = {value: name for name, value in FULL.items()}
     tree = info.kind == lib.ESK_TABLE_TREE
-    mu = tree and options.store == lib.ESK_STORE_MU
+    sized = (lib.ESK_STORE_MU, lib.ESK_STORE_TNC)
+    has_k = tree and options.store in sized
     return Table(
         name=string(info.name),
         kind=KINDS.get(info.kind, f"kind {info.kind}"),
@@ -70,7 +71,7 @@ def _described(mount: Mount, info: Any) -> Table:
         blocks=tuple(info.blocks),
         first_block=tuple(info.block),
         store=STORE_NAMES[options.store] if tree else "",
-        k_percent=options.k_percent if mu else 0,
+        k_percent=options.k_percent if has_k else 0,
         keys_repeat=not tree and options.keys_repeat,
         version=info.version,
         fingerprint=_fingerprint(mount, info),

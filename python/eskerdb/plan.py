@@ -20,6 +20,10 @@ BLOCKS_LEAST = 4
 _UNBOUNDED = 0xFFFFFFFF
 
 
+# The stores that plan() knows.
+PLANNED = tuple(name for name in STORES if name != "tnc")
+
+
 @dataclass(frozen=True)
 class TreePlan:
     """What follows from a need; see include/esker/tree_plan.h.
@@ -68,8 +72,8 @@ def plan(
     Raises Invalid when a number is out of range, NotFound when the plan has
     no such tree that holds the rows in every order of arrival.
     """
-    if store not in STORES:
-        raise ValueError(f"store {store!r} is not one of {list(STORES)}")
+    if store not in PLANNED:
+        raise ValueError(f"store {store!r} is not one of {list(PLANNED)}")
     need = ffi.new("struct esk_tree_need *")
     values = {
         "rows": rows,
@@ -244,6 +248,7 @@ def part_endurance(name: str) -> int:
 
 
 __all__ = [
+    "PLANNED",
     "STORES",
     "SyncPlan",
     "TreePlan",

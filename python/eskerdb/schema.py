@@ -37,6 +37,7 @@ STORES: dict[str, int] = {
     "journaled": lib.ESK_STORE_JOURNALED,
     "wandering": lib.ESK_STORE_WANDERING,
     "mu": lib.ESK_STORE_MU,
+    "tnc": lib.ESK_STORE_TNC,
 }
 # How a packed series packs a column.
 MODES: dict[str, int] = {

@@ -167,9 +167,9 @@ class Tables(Mount):
                 f"create table '{name}': no store '{store}'; choose one of "
                 f"{', '.join(STORES)}"
             )
-        if k_percent and store != "mu":
+        if k_percent and store not in ("mu", "tnc"):
             raise schema_error(
-                f"create table '{name}': k is of the store mu, not of {store}; "
+                f"create table '{name}': k is of the store mu, or tnc, not of {store}; "
                 "leave it out"
             )
         kept: list[Any] = []

@@ -250,11 +250,11 @@ class Volume(Tables):
         """Opens a tree. After a power cut, undoes or completes the change that
         was interrupted.
 
-        frames  page frames; 0: 2
+        frames  page frames; 0: 2. tnc: node frames; 0: 19
         lru_n   mu: caches nodes by level, rather than pages
         merge   joins nodes that deletes leave at half or less
         write_frames
-                wandering and mu: how many of the frames may hold pages that
+                wandering, mu and tnc: how many of the frames may hold pages that
                 are not yet written. Changes then wait until Tree.sync() or
                 close(), and pages that they replace are never programmed. At
                 most all frames but 1 (mu: 2); fewer than the height (mu: 1)

@@ -49,6 +49,8 @@ static const struct esk_node_store *store_find(uint8_t id) {
         return &esk_store_wandering;
     case ESK_STORE_MU:
         return &esk_store_mu;
+    case ESK_STORE_TNC:
+        return &esk_store_tnc;
     default:
         return NULL;
     }

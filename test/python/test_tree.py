@@ -32,7 +32,7 @@ COLUMNS = (
     Column("tag", "bytes", "", 4),
 )
 LARGE = replace(SD, block_count=256)
-STORES = ["inplace", "journaled", "wandering", "mu"]
+STORES = ["inplace", "journaled", "wandering", "mu", "tnc"]
 
 
 def row(number: int) -> dict:
@@ -47,7 +47,8 @@ def tree(request):
         Volume.format(chip) as volume,
     ):
         volume.create_tree("map", COLUMNS, store=request.param, blocks=200)
-        with volume.open_tree("map", frames=4) as made:
+        frames = 20 if request.param == "tnc" else 4
+        with volume.open_tree("map", frames=frames) as made:
             assert made.put_many(row(i * 37 % 200) for i in range(200)) == 200
             yield made
 
@@ -56,7 +57,7 @@ def test_the_catalog_says_what_a_tree_is(tree):
     table = tree.volume.table("map")
     assert (table.kind, table.key, table.full) == ("tree", "k", "refuse")
     assert table.store == tree.store
-    assert table.k_percent == (50 if tree.store == "mu" else 0)
+    assert table.k_percent == {"mu": 50, "tnc": 25}.get(tree.store, 0)
     assert table.columns == COLUMNS
     assert repr(tree).startswith("<Tree 'map' on ")
 

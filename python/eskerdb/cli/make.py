@@ -38,6 +38,7 @@ class Store(str, Enum):
     journaled = "journaled"
     wandering = "wandering"
     mu = "mu"
+    tnc = "tnc"
 
 
 @dataclass
