@@ -409,7 +409,7 @@ int esk_series_open_or_create(struct esk_series **series,
 /// Opens the table that `info` and `shape` describe, without reading the
 /// catalog: they must agree with it. `esker header` prints both, for a firmware
 /// that is compiled for one table (esker/shape.h). Only for tables without
-/// value indexes.
+/// value indexes; ESK_E_UNSUPPORTED if its pages are packed.
 ///
 /// info, shape, options  borrowed for the call.
 /// Returns  as esk_series_open; the table must not be open.

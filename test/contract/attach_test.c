@@ -89,6 +89,27 @@ ESK_TEST(series_attached_by_its_shape_is_the_one_that_was_opened) {
     fixture_end(&fixture);
 }
 
+ESK_TEST(series_of_packed_pages_is_not_attached) {
+    struct esk_fixture fixture;
+    struct esk_series *series = NULL;
+    struct esk_series_spec spec = series_spec;
+    struct esk_series_options options;
+    spec.codec = ESK_CODEC_PACKED;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    fixture_open(&fixture, "log", NULL);
+    struct esk_series_shape shape = fixture.series->shape;
+    struct esk_table_info info = info_of(&fixture, "log");
+    ESK_CHECK_INT(esk_series_options(&info, &options), ESK_OK);
+    ESK_CHECK_INT(options.cell_bytes, 256);
+    esk_series_close(fixture.series);
+    ESK_CHECK_INT(test_series_attach(&series, &parts, &fixture.volume, &info,
+                                     &shape, &options, NULL, arena,
+                                     sizeof arena),
+                  ESK_E_UNSUPPORTED);
+    fixture_end(&fixture);
+}
+
 ESK_TEST(tree_attached_by_its_shape_is_the_one_that_was_opened) {
     struct esk_fixture fixture;
     struct esk_tree *tree = NULL;

@@ -328,6 +328,9 @@ int esk_series_attach(struct esk_series **series,
     struct esk_arena carved;
     struct esk_series_memory memory;
     *series = NULL;
+    if (ESK_SHAPED_SERIES(false, options->cell_bytes > 0)) {
+        return ESK_E_UNSUPPORTED;
+    }
     ESK_TRY(esk_volume_memory(volume, &carved));
     ESK_TRY(esk_series_carve(&carved, volume, parts, info, options, config,
                              &layout, &memory));
