@@ -38,6 +38,21 @@ def test_statements_of_several_lines_are_answered_from_a_pipe(image):
     assert done.stdout == "n,last\n500,5990\na\n;\nb\n2\n"
 
 
+def test_parameters_have_the_values_that_were_given(image):
+    done = piped(
+        image,
+        ".param t 5985\n.param :c a b\nSELECT count(*) AS n FROM temp WHERE "
+        "t > :t;\nSELECT 2 AS two;\n.param\n.param t\n.param d\n.param 1 2\n"
+        "SELECT count(*) AS n FROM temp WHERE t > :t;\n",
+        "--csv",
+    )
+    assert done.returncode == 1
+    assert done.stdout == "n\n1\ntwo\n2\n:t 5985\n:c a b\n"
+    assert ":d has no value" in done.stderr
+    assert "no parameter has the name '1'" in done.stderr
+    assert ":t has no value; give it one" in done.stderr
+
+
 def test_a_wrong_statement_has_a_caret_and_the_next_one_is_answered(image):
     done = piped(image, "SELECT tmep FROM temp;\nSELECT 1 AS a;\n", "--csv")
     assert done.returncode == 1

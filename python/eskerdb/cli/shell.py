@@ -25,8 +25,8 @@ from eskerdb.kv import Kv
 from eskerdb.schema import Column
 from eskerdb.sql.duck import Database, names_of
 from eskerdb.sql.parse import STATEMENTS
-from eskerdb.sql.source import nearest
-from eskerdb.sql.tokens import NO_UTF8
+from eskerdb.sql.source import Refusal, Source, nearest
+from eskerdb.sql.tokens import NO_UTF8, tokens
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -36,6 +36,7 @@ _ROWS = 40
 _HELP = {
     ".tables": "the tables, their kinds and keys",
     ".schema": ".schema [TABLE]: the SQL that creates them",
+    ".param": ".param [NAME [VALUE]]: gives :NAME a value, or takes it away",
     ".timer": ".timer on|off: the time of each statement",
     ".reads": ".reads on|off: the page reads of each statement",
     ".help": "this list",
@@ -178,6 +179,7 @@ class _Shell:
         self._form = form
         self._has_timer = self._has_reads = is_interactive
         self.has_failed = False
+        self._values: dict[str, str] = {}
 
     def run(self, texts: Iterator[str]) -> None:
         for text in texts:
@@ -197,7 +199,10 @@ class _Shell:
             if changes(sql):
                 self._opened.to_change()
             reads = self._database.page_reads
-            self.has_failed |= run(self._database, sql, self._form, _ROWS) != 0
+            values = self._given(sql)
+            self.has_failed |= (
+                run(self._database, sql, self._form, _ROWS, values=values) != 0
+            )
         except EskerError as failure:
             self._complain(str(failure))
         except KeyboardInterrupt:
@@ -211,6 +216,14 @@ class _Shell:
             took.append(f"{time.perf_counter() - start:.3f} s")
         if took:
             print(", ".join(took), file=sys.stderr)
+
+    def _given(self, sql: str) -> dict[str, str]:
+        """Returns the values of the statement's parameters."""
+        try:
+            names = {t.value for t in tokens(Source(sql)) if t.kind == "param"}
+        except Refusal:
+            return {}
+        return {n: v for n, v in self._values.items() if n in names}
 
     @property
     def _database(self) -> Database:
@@ -234,6 +247,8 @@ class _Shell:
                 print(f"{entry.name}: {entry.kind}{key}")
         elif name == ".schema":
             self._schema(words)
+        elif name == ".param":
+            self._parameter(words)
         elif name in (".timer", ".reads"):
             self._switch(name, words)
         else:
@@ -250,6 +265,18 @@ class _Shell:
         for name, table in tables.items():
             if not words or name in words:
                 print(create_text(table.table))
+
+    def _parameter(self, words: tuple[str, ...]) -> None:
+        name = words[0].removeprefix(":") if words else ""
+        if not words:
+            for known, value in self._values.items():
+                print(f":{known} {value}")
+        elif not name.isidentifier():
+            self._complain(f"no parameter has the name '{name}'")
+        elif len(words) > 1:
+            self._values[name] = " ".join(words[1:])
+        elif self._values.pop(name, None) is None:
+            self._complain(f":{name} has no value{nearest(name, self._values)}")
 
     def _switch(self, name: str, words: tuple[str, ...]) -> None:
         if words not in (("on",), ("off",)):
