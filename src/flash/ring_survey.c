@@ -33,8 +33,8 @@ static uint16_t block_pages(const struct survey *survey) {
 }
 
 /// The header of the page at `at`. ESK_HEADER_OTHER on failure.
-static enum esk_header header_at(struct survey *survey, uint32_t at,
-                                 uint32_t *position) {
+static ESK_OUT_OF_LINE enum esk_header
+header_at(struct survey *survey, uint32_t at, uint32_t *position) {
     enum esk_header header = ESK_HEADER_OTHER;
     if (esk_ring_header(survey->ring, at, &header, position) != ESK_OK) {
         survey->failed = true;
