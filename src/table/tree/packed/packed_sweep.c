@@ -18,15 +18,25 @@
 ///     the pass ends before room does.
 #include "base/scale.h"
 #include "table/tree/packed/packed.h"
+#include "table/tree/plan/collector.h"
 
 static uint32_t block_pages(const struct esk_tree *tree) {
     return esk_volume_geometry(tree->table.volume)->block_pages;
 }
 
+/// Most nodes that a step writes: what fits the cache, but no more pages than
+/// the other collectors program in half of a call.
+static uint32_t step_most(const struct esk_tree *tree) {
+    uint32_t most = tree->packed->most;
+    uint32_t pages = esk_collector_call(block_pages(tree)) / 2u;
+    uint32_t nodes = pages * tree->packed->page_nodes;
+    return most < nodes ? most : nodes;
+}
+
 /// Nodes that a step writes at least, beside those of a path, which the step
 /// before it wrote, too. It ends when the cache has no room for another path.
 static uint32_t step_nodes(const struct esk_tree *tree, uint8_t height) {
-    uint32_t most = tree->packed->most;
+    uint32_t most = step_most(tree);
     return most > 2u * height ? most - 2u * height + 1u : 1u;
 }
 
@@ -209,8 +219,8 @@ static void nodes_doubt(struct esk_tree *tree) {
 /// ended    out: the pass ended.
 static int sweep_step(struct esk_tree *tree, bool *ended) {
     int status = ESK_OK;
-    const struct esk_tree_kept *kept = tree->kept;
-    uint32_t leaves = kept->most;
+    uint32_t most = step_most(tree);
+    uint32_t leaves = most;
     *ended = false;
     ESK_TRY(esk_tree_flush(tree));
     if (!esk_tree_packed_sweeps(tree)) {
@@ -221,7 +231,7 @@ static int sweep_step(struct esk_tree *tree, bool *ended) {
         status = leaf_touch(tree);
         leaves--;
     } while (leaves > 0 && status == ESK_OK &&
-             kept->count + tree->now.height <= kept->most);
+             tree->kept->count + tree->now.height <= most);
     tree->packed->verifies = false;
     *ended = status == ESK_END;
     if (status != ESK_OK && status != ESK_END && status != ESK_E_NO_MEMORY) {
