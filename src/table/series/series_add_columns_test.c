@@ -444,6 +444,33 @@ ESK_TEST(a_catalog_without_room_is_reported) {
 }
 
 /// After a cut anywhere the table has the columns or not, and all its rows.
+ESK_TEST(columns_that_a_codec_cannot_have_are_refused) {
+    for (size_t i = 0; i < MEDIA; i += RAW_MEDIA) {
+        static struct log log;
+        struct esk_column wrong[LEVEL + 1];
+        struct esk_series_spec spec = spec_with(LEVEL + 1);
+        struct esk_fault fault;
+        memcpy(wrong, columns, sizeof wrong);
+        spec.table.columns = wrong;
+        log_start(&log, &media[i]);
+        esk_series_close(log.fixture.series);
+        wrong[LEVEL].mode = i == 0 ? ESK_PACK_DELTA : ESK_PACK_FLOAT;
+        ESK_CHECK_INT(add_with(&log.fixture, &spec.table, NULL, &fault),
+                      ESK_E_SCHEMA);
+        ESK_CHECK_INT(fault.kind, ESK_FAULT_MODE);
+        ESK_CHECK_INT(fault.column, LEVEL);
+        wrong[LEVEL] = (struct esk_column){
+            .name = "wide", .type = ESK_TYPE_BYTES, .bytes = 220};
+        spec.table.row_bytes = NARROW + 220;
+        int status = add_with(&log.fixture, &spec.table, NULL, &fault);
+        ESK_CHECK_INT(status, i == 0 ? ESK_OK : ESK_E_SCHEMA);
+        if (status != ESK_OK) {
+            ESK_CHECK_INT(fault.kind, ESK_FAULT_CODEC);
+        }
+        fixture_end(&log.fixture);
+    }
+}
+
 ESK_TEST(a_cut_leaves_all_rows_and_either_columns) {
     uint32_t done = 0;
     for (uint64_t cut = 1; cut < 60; cut++) {
