@@ -414,7 +414,7 @@ int esk_series_open_or_create(struct esk_series **series,
 /// info, shape, options  borrowed for the call.
 /// Returns  as esk_series_open; the table must not be open.
 /// Costs    as esk_series_open without the catalog's pages. In a program that
-///          is compiled for a table of up to 256 blocks, and without marks of
+///          is compiled for a table of up to 512 blocks, and without marks of
 ///          bad blocks, up to 2 reads of 16 bytes a block instead of about
 ///          2 * log2(blocks).
 int esk_series_attach(struct esk_series **series,

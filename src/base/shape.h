@@ -95,7 +95,7 @@
 /* Whether a table's only ring is mounted by esk_ring_survey, which reads each
    of its blocks: not where that is more than ESK_SURVEY_BLOCKS_MAX. */
 #if defined(ESK_SHAPE_SERIES)
-#define ESK_SURVEY_BLOCKS_MAX 256
+#define ESK_SURVEY_BLOCKS_MAX 512
 #define ESK_SHAPE_SURVEYS                                                      \
     (ESK_SHAPE_KEEPS_MARKS == 0 &&                                             \
      (esk_shape_geometry.flags & ESK_MEDIUM_OVERWRITE) == 0 &&                 \
