@@ -175,6 +175,7 @@ struct esk_series_options {
     bool keys_repeat;
     bool has_breaks;     ///< an open needs esk_series_part_breaks
     uint16_t cell_bytes; ///< of a packed table; 0: it is not packed
+    uint8_t unit_bytes;  ///< of a packed table: what its syncs align rows to
 };
 
 /// Decodes the options of a series.

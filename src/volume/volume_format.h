@@ -97,7 +97,13 @@ enum esk_option_tag {
     ESK_OPTION_TREE = 3,   ///< store u8, k in percent u8
     ESK_OPTION_BREAKS = 4, ///< places where a series was broken off
     ESK_OPTION_KV = 5,     ///< of a kv table, enum esk_option_kv_offset
-    ESK_OPTION_PACKED = 6, ///< cell's bytes as a power of two, u8
+    ESK_OPTION_PACKED = 6, ///< bytes of a cell and of the unit, u8
+};
+
+/// Option 6: both as powers of two.
+enum esk_option_packed {
+    ESK_PACKED_CELL_MASK = 15, ///< bits of the cell's bytes
+    ESK_PACKED_UNIT_SHIFT = 4, ///< where the unit's begin
 };
 
 enum esk_option_kv_offset {

@@ -121,13 +121,33 @@ static int regions_place(struct esk_volume *volume,
     return ESK_OK;
 }
 
-/// The power of two that `cell_bytes` is.
-static uint8_t cell_power(uint16_t cell_bytes) {
+/// The power of two that `bytes` is.
+static uint8_t power_of(uint16_t bytes) {
     uint8_t power = 0;
-    for (; cell_bytes > 1; cell_bytes /= 2) {
+    for (; bytes > 1; bytes /= 2) {
         power++;
     }
     return power;
+}
+
+/// What seals are aligned to; 1 where pages have none.
+static uint16_t seal_unit(const struct esk_geometry *geometry) {
+    uint16_t unit = geometry->program_bytes;
+    bool seals = unit <= ESK_SEAL_BYTES &&
+                 (unsigned)ESK_SEAL_BYTES % unit == 0 &&
+                 geometry->programs_per_page_max != 1;
+    return seals ? unit : 1;
+}
+
+/// The unit is stored because a page can be read where it is another.
+static void packed_option_add(const struct esk_volume *volume,
+                              const struct esk_series_spec *spec,
+                              struct esk_table_info *info) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    uint8_t cell = power_of(esk_series_cell_bytes(spec, geometry->page_bytes));
+    uint8_t unit = power_of(seal_unit(geometry));
+    uint8_t both = (uint8_t)(cell | unit << ESK_PACKED_UNIT_SHIFT);
+    esk_option_add(info, ESK_OPTION_PACKED, &both, sizeof both);
 }
 
 int esk_series_create(struct esk_volume *volume,
@@ -159,8 +179,7 @@ int esk_series_create(struct esk_volume *volume,
     esk_option_add(&info, ESK_OPTION_SERIES, options, sizeof options);
     esk_option_add(&info, ESK_OPTION_TAIL, tail, sizeof tail);
     if (spec->codec == ESK_CODEC_PACKED) {
-        uint8_t cell = cell_power(esk_series_cell_bytes(spec, page_bytes));
-        esk_option_add(&info, ESK_OPTION_PACKED, &cell, sizeof cell);
+        packed_option_add(volume, spec, &info);
     }
     ESK_TRY(regions_place(volume, spec, &plan, &info, fault, page));
     return esk_catalog_add(volume, table, spec->indexes, &info, fault, page);

@@ -9,7 +9,7 @@
 #include "volume/volume_format.h"
 
 /// A packed table's cells have 2 to the power of so many bytes.
-enum { CELL_POWER_MIN = 6, CELL_POWER_MAX = 14 };
+enum { CELL_POWER_MIN = 6, CELL_POWER_MAX = 14, UNIT_POWER_MAX = 3 };
 
 int esk_series_options(const struct esk_table_info *info,
                        struct esk_series_options *options) {
@@ -30,13 +30,19 @@ int esk_series_options(const struct esk_table_info *info,
     options->full_policy = own[2];
     options->keys_repeat = (own[3] & ESK_OPTION_KEYS_REPEAT) != 0;
     options->cell_bytes = 0;
+    options->unit_bytes = 0;
     if (info->codec != ESK_CODEC_RAW) {
-        const uint8_t *cell =
+        const uint8_t *both =
             esk_option_find(info->options, bytes, ESK_OPTION_PACKED, 1);
-        if (cell == NULL || *cell < CELL_POWER_MIN || *cell > CELL_POWER_MAX) {
+        uint8_t cell = both != NULL ? *both & ESK_PACKED_CELL_MASK : 0;
+        uint8_t unit =
+            both != NULL ? (uint8_t)(*both >> ESK_PACKED_UNIT_SHIFT) : 0;
+        if (cell < CELL_POWER_MIN || cell > CELL_POWER_MAX ||
+            unit > UNIT_POWER_MAX) {
             return ESK_E_CORRUPT;
         }
-        options->cell_bytes = (uint16_t)(UINT16_C(1) << *cell);
+        options->cell_bytes = (uint16_t)(UINT16_C(1) << cell);
+        options->unit_bytes = (uint8_t)(1u << unit);
     }
     options->tail = esk_load_u32(tail + ESK_OPTION_TAIL_POSITION);
     options->floor_key = tail[ESK_OPTION_TAIL_FLAGS] != 0

@@ -96,15 +96,6 @@ static void packed_carve(struct esk_arena *arena,
         esk_arena_take(arena, packing_bytes(memory, info->row_bytes));
 }
 
-/// What seals are aligned to; 1 where pages have none.
-static uint16_t unit_of(const struct esk_geometry *geometry) {
-    uint16_t unit = geometry->program_bytes;
-    bool seals = unit <= ESK_SEAL_BYTES &&
-                 (unsigned)ESK_SEAL_BYTES % unit == 0 &&
-                 geometry->programs_per_page_max != 1;
-    return seals ? unit : 1;
-}
-
 static void packed_make(struct esk_series *series,
                         const struct esk_series_memory *memory,
                         const struct esk_series_options *options) {
@@ -129,8 +120,7 @@ static void packed_make(struct esk_series *series,
     packing->codec.row_bytes = row;
     packing->codec.cell_mask = (uint16_t)(options->cell_bytes - 1u);
     packing->codec.field_count = 1;
-    packing->codec.unit_mask =
-        (uint8_t)(unit_of(esk_volume_geometry(series->table.volume)) - 1u);
+    packing->codec.unit_mask = (uint8_t)(options->unit_bytes - 1u);
     series->packing = packing;
 }
 
