@@ -19,7 +19,10 @@ from image import (
 SUPERBLOCK, CATALOG = 0x51, 0x52
 SERIES, TREE, KV = 1, 2, 3
 OPTION_SERIES, OPTION_TAIL, OPTION_TREE, OPTION_BREAKS = 1, 2, 3, 4
-OPTION_KV = 5
+OPTION_KV, OPTION_PACKED = 5, 6
+RAW, PACKED = 0, 1  # codecs
+CELL_MASK, UNIT_SHIFT, UNIT_POWER_MAX = 15, 4, 3
+MODE_MAX = 7
 BREAKS_HEAD, BREAK_BYTES = 12, 12
 KEYS_REPEAT = 1
 VARIABLE = 12
@@ -34,6 +37,7 @@ class Column:
     bytes: int
     offset: int
     older: bytes  # what rows from before the column have in it
+    mode: int  # how a packed table packs it
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class Table:
     row_bytes: int
     seed: int
     key: int
+    codec: int = RAW
     columns: list = field(default_factory=list)
     regions: dict = field(default_factory=dict)
     options: dict = field(default_factory=dict)
@@ -80,6 +85,13 @@ class Table:
     def journal_start(self):
         """Positions of the sync journal below hold nothing."""
         return number(self.options.get(OPTION_BREAKS, bytes(4)), 0, 4)
+
+    def packed(self):
+        """Bytes of a cell and of the unit; None of a table that is raw."""
+        if self.codec == RAW:
+            return None
+        option = self.options[OPTION_PACKED][0]
+        return 1 << (option & CELL_MASK), 1 << (option >> UNIT_SHIFT)
 
     def keys_repeat(self):
         return bool(self.options[OPTION_SERIES][3] & KEYS_REPEAT)
@@ -196,24 +208,38 @@ def _column(entry, offset):
         bytes=size,
         offset=offset,
         older=entry[unit_end:].ljust(size, b"\0")[:size],
+        mode=entry[6],
     )
 
 
-def _why_not(table, codec, incompatible):
+def _why_not_packed(table):
+    option = table.options[OPTION_PACKED][0]
+    cell, unit = option & CELL_MASK, option >> UNIT_SHIFT
+    if not 6 <= cell < CELL_MASK or unit > UNIT_POWER_MAX:
+        return f"cells of 2^{cell} bytes, a unit of 2^{unit}"
+    modes = [column.mode for column in table.columns]
+    return f"modes {modes}" if max(modes) > MODE_MAX else ""
+
+
+def _why_not_series(table):
+    _, _, full, flags = table.options[OPTION_SERIES][:4]
+    tail = table.options[OPTION_TAIL]
+    if full > 1 or flags & ~KEYS_REPEAT or tail[0] & ~1:
+        return f"policy {full}, flags {flags:#x}, tail {tail[0]:#x}"
+    return _why_not_packed(table) if table.codec == PACKED else ""
+
+
+def _why_not(table, incompatible):
     """What of the table this reader does not know, or nothing."""
     if incompatible:
         return f"incompatible features {incompatible:#x}"
-    if codec != 0:
-        return f"codec {codec}"
+    if table.codec > (PACKED if table.kind == SERIES else RAW):
+        return f"codec {table.codec}"
     for column in table.columns:
         if not 1 <= column.type <= VARIABLE:
             return f"column type {column.type}"
     if table.kind == SERIES:
-        _, _, full, flags = table.options[OPTION_SERIES][:4]
-        tail = table.options[OPTION_TAIL]
-        if full > 1 or flags & ~KEYS_REPEAT or tail[0] & ~1:
-            return f"policy {full}, flags {flags:#x}, tail {tail[0]:#x}"
-        return ""
+        return _why_not_series(table)
     if table.kind == TREE:
         store = table.options[OPTION_TREE][0]
         return "" if 1 <= store <= 5 else f"store {store}"
@@ -233,6 +259,7 @@ def table_of(stream):
         row_bytes=number(stream, 8, 2),
         seed=number(stream, 16, 4),
         key=stream[4],
+        codec=stream[2],
     )
     at = name_end + number(stream, 24, 2)
     table.options = _options(stream[name_end:at])
@@ -249,7 +276,7 @@ def table_of(stream):
         at = end
     if offset != table.row_bytes:
         raise FormatError(f"{table.name}: columns do not fill the row")
-    table.why_not = _why_not(table, stream[2], number(stream, 14, 2))
+    table.why_not = _why_not(table, number(stream, 14, 2))
     return table
 
 

@@ -71,6 +71,7 @@ class Page:
     table: int
     sequence: int
     aux: int
+    sealed: bool  # only as much as `count` says is valid
 
     def payload(self, bytes_of_element):
         end = ENVELOPE_BYTES + self.count * bytes_of_element
@@ -87,6 +88,7 @@ def _page(data, closing):
         table=closing[7],
         sequence=number(data, 8, 4),
         aux=number(data, 12, 4),
+        sealed=closing is not data,
     )
 
 

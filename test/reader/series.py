@@ -5,12 +5,13 @@
 from itertools import pairwise
 
 from catalog import OPTION_TAIL, VARIABLE
-from image import FormatError, number
+from image import ENVELOPE_BYTES, FormatError, number
+from packed import DELTA, Field, packed_rows
 from ring import ring_pages
 from row import order_form
 
 DATA, VAR, JOURNAL = 0, 2, 3
-DATA_KIND, VAR_KIND, JOURNAL_KIND = 0x53, 0x55, 0x57
+DATA_KIND, VAR_KIND, JOURNAL_KIND, PACKED_KIND = 0x53, 0x55, 0x57, 0x58
 VAR_HEAD = 6
 WRAP = 1 << 32
 
@@ -26,42 +27,76 @@ def row_bytes_at(table, position):
     return behind.row_bytes if behind else table.row_bytes
 
 
-def page_rows(table, page, size, count):
-    """The first `count` rows of a page, with every column."""
+def packed_fields(table, size):
+    """The fields of a packed row of `size` bytes, the key's first."""
+    key = table.key_column()
+    others = [c for c in table.columns if c is not key]
+    fields = []
+    for column in (key, *others):
+        if column.offset + column.bytes > size:
+            continue
+        if column.type == VARIABLE:
+            fields.append(Field(column.offset, 4, DELTA))
+            fields.append(Field(column.offset + 4, 2, DELTA))
+        else:
+            fields.append(Field(column.offset, column.bytes, column.mode))
+    return fields
+
+
+def rows_of_packed(table, page, size):
+    cell, unit = table.packed()
+    limit = ENVELOPE_BYTES + page.count if page.sealed else None
+    fields = packed_fields(table, size)
+    rows = list(packed_rows(page.data, fields, cell, unit, limit))
+    if not page.sealed and len(rows) != page.count:
+        raise FormatError("a packed page counts other rows than it has")
+    return rows
+
+
+def page_rows(table, page, size):
+    """The rows of a page, with every column."""
     older = b"".join(column.older for column in table.columns)
-    payload = page.payload(size)
-    for at in range(count):
-        yield payload[at * size : (at + 1) * size] + older[size:]
+    if table.packed():
+        rows = rows_of_packed(table, page, size)
+    else:
+        data = page.payload(size)
+        rows = [data[at * size :][:size] for at in range(page.count)]
+    return [row + older[size:] for row in rows]
 
 
 def data_pages(volume, table):
+    """What a seal counts: bytes of a packed page, else rows."""
+    packed = table.packed()
     return ring_pages(
-        volume, table, DATA, DATA_KIND, lambda at: row_bytes_at(table, at)
+        volume,
+        table,
+        DATA,
+        PACKED_KIND if packed else DATA_KIND,
+        lambda at: 1 if packed else row_bytes_at(table, at),
     )
 
 
 def kept_pages(volume, table):
-    """Data pages that count, with how many rows of each, in order."""
+    """Data pages that count, with the rows of each that do, in order."""
     tail = number(table.options[OPTION_TAIL], 1, 4)
     by_ordinal = {}
     for position, page in data_pages(volume, table).items():
         behind = break_behind(table, position)
         if position < tail or (behind and position >= behind.end):
             continue
-        count = page.count
+        rows = page_rows(table, page, row_bytes_at(table, position))
         if behind and position == behind.end - 1:
-            count = min(count, behind.count)
-        by_ordinal[page.aux] = page, count
+            rows = rows[: behind.count]
+        by_ordinal[page.aux] = page, rows
     return [by_ordinal[first] for first in sorted(by_ordinal)]
 
 
 def data_rows(volume, table):
     """The rows of the data ring, and the ordinal behind them."""
     rows, end = [], 0
-    for page, count in kept_pages(volume, table):
-        size = row_bytes_at(table, page.sequence)
-        rows += page_rows(table, page, size, count)
-        end = page.aux + count
+    for page, more in kept_pages(volume, table):
+        rows += more
+        end = page.aux + len(more)
     return rows, end
 
 
@@ -73,7 +108,7 @@ def series_rows(volume, table):
     newest = journal[max(journal)] if journal else None
     counts = newest and newest.sequence >= table.journal_start()
     if counts and newest.aux >= end:
-        rows += page_rows(table, newest, size, newest.count)
+        rows += page_rows(table, newest, size)
     floor = table.options[OPTION_TAIL]
     if floor[0] & 1:
         least = number(floor, 5, 8)
@@ -104,7 +139,14 @@ def rows_of_torn_block(volume, table):
         for at in block
         if at not in pages
     )
-    return sum(pages[at].count for at in block if at in pages) if torn else 0
+    if not torn:
+        return 0
+    counted = (
+        page_rows(table, pages[at], row_bytes_at(table, at))
+        for at in block
+        if at in pages
+    )
+    return sum(map(len, counted))
 
 
 class Values:

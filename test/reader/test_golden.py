@@ -9,7 +9,7 @@ import pytest
 
 from catalog import CATALOG, SERIES, TREE, geometry_of, volume_of
 from image import FormatError, crc16, crc32c, number
-from series import Values, series_rows
+from series import Values, data_pages, series_rows
 from tree import tree_rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +21,7 @@ KV_IMAGES = [
     "v1_kv_index.img",
     "v1_kv_bare.img",
 ]  # test_kv_images.py
+PACKED = "v1_packed.img"
 PAGE = 256
 
 
@@ -37,19 +38,32 @@ def expected_series():
         yield struct.pack("<Ih", time, level) + bits, note
 
 
+def expected_packed():
+    for i in range(700):
+        time = 1000000 + 60 * i + i // 97 * 13
+        level = (i // 150 % 2 * 20000 + i * 37 % 100 - 50) & 0xFFFF
+        temp = struct.pack("<f", (200 + i * 7 % 40) / 10)
+        if i % 41 == 7:  # no decimal
+            temp = struct.pack("<I", 0x41A06666)
+        wind = 0x40A00000 + i % 64 * 0x1000
+        note = f"row {i}".encode() if i % 25 == 0 else b""
+        row = struct.pack("<IH4sIB", time, level, temp, wind, i // 90)
+        yield row, note
+
+
 def expected_tree():
     for i in range(120):
         if i % 7 != 3:
             yield struct.pack("<h8s", i - 60, f"row {i}".encode())
 
 
-def read_series(data):
+def read_series(data, fixed=10):
     volume = volume_of(bytes(data))
     (table,) = volume.tables
     assert (table.name, table.kind, table.why_not) == ("golden", SERIES, "")
     values = Values(volume, table)
     rows = series_rows(volume, table)
-    return [(row[:10], values.of(row)) for row in rows]
+    return [(row[:fixed], values.of(row)) for row in rows]
 
 
 def read_tree(data):
@@ -69,11 +83,37 @@ def test_checksums_give_the_values_of_the_document():
 
 def test_every_golden_image_is_read():
     names = {path.name for path in GOLDEN.glob("*.img")}
-    assert names == {"v1_series.img", *KV_IMAGES, *TREES}
+    assert names == {"v1_series.img", PACKED, *KV_IMAGES, *TREES}
 
 
 def test_series_is_read_row_by_row():
     assert read_series(image_of("v1_series.img")) == list(expected_series())
+
+
+def test_packed_series_is_read_row_by_row():
+    assert read_series(image_of(PACKED), 15) == list(expected_packed())
+
+
+def test_a_packed_series_has_modes_cells_and_a_sealed_page():
+    volume = volume_of(bytes(image_of(PACKED)))
+    (table,) = volume.tables
+    assert [column.mode for column in table.columns] == [2, 1, 5, 3, 0, 0]
+    assert table.packed() == (128, 1)
+    pages = data_pages(volume, table)
+    assert {page.kind for page in pages.values()} == {0x58}
+    assert [at for at, page in pages.items() if page.sealed] == [max(pages)]
+
+
+def test_a_flipped_byte_of_a_packed_page_costs_its_rows():
+    whole = read_series(image_of(PACKED), 15)
+    for at in pages_of(image_of(PACKED), 0x58):
+        data = image_of(PACKED)
+        count = number(data, at + 4, 2)
+        data[at + 20] ^= 0x10
+        rows = read_series(data, 15)
+        # of a page that has a seal, its rows are left
+        assert len(whole) - count <= len(rows) < len(whole)
+        assert set(rows) < set(whole)
 
 
 def test_series_columns_are_as_declared():
