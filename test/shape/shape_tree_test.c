@@ -46,16 +46,19 @@ static void world_make(uint64_t seed) {
     world.unsure = KEYS;
 }
 
-static int boot(void) {
+static int boot_with(const struct esk_tree_config *config) {
     ESK_TRY(told(volume_boot()));
     /* Both have read the meta halves, in different ways, before. */
     esk_sim_seed_set(twin.sim, draw(1u << 30));
-    return told(SHAPED
-                    ? test_tree_attach(&world.tree, &twin.volume,
-                                       &esk_shape_table, &esk_shape_tree,
-                                       &esk_shape_config, arena, sizeof arena)
-                    : test_tree_open(&world.tree, &twin.volume, "map",
-                                     &esk_shape_config, arena, sizeof arena));
+    return told(SHAPED ? test_tree_attach(&world.tree, &twin.volume,
+                                          &esk_shape_table, &esk_shape_tree,
+                                          config, arena, sizeof arena)
+                       : test_tree_open(&world.tree, &twin.volume, "map",
+                                        config, arena, sizeof arena));
+}
+
+static int boot(void) {
+    return boot_with(&esk_shape_config);
 }
 
 static void row_make(uint32_t key, struct model_row model,
@@ -208,6 +211,16 @@ ESK_TEST(shape_tree_keeps_rows_and_gives_what_the_catalog_gives) {
     }
     ESK_CHECK(cuts >= 15 * seeds);
     ESK_CHECK(splits >= 5 * seeds);
+}
+
+/// A core of a constant shape has no packed nodes. In the flavour `test` the
+/// table is of another store.
+ESK_TEST(shape_tree_refuses_a_store_that_packs_nodes) {
+    const struct esk_tree_config config = {.store = &esk_store_tnc};
+    world_make(1);
+    ESK_CHECK_INT(boot_with(&config), ESK_E_UNSUPPORTED);
+    ESK_CHECK(world.tree == NULL);
+    ESK_CHECK_INT(boot(), ESK_OK);
 }
 
 int main(int argc, char **argv) {

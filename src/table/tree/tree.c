@@ -13,10 +13,8 @@
 #include "volume/volume_format.h"
 
 enum {
-    FRAMES_MIN = 2,
     ERASE_AHEAD_MAX = 8,
     BATCH_PAGES = 16,
-    WRITE_FRAMES_PACKED = 2 * ESK_TREE_HEIGHT_MAX + 1,
 };
 
 /* The constants of esker/arena.h. */
@@ -37,22 +35,20 @@ _Static_assert(
             ESK_TREE_PACKED_NODE - ESK_TREE_PACKED_LEVEL_BYTES,
     "constants of a tree's memory");
 
-static bool packs(const struct esk_tree_config *config) {
-    return ESK_SHAPED_TREE(false,
-                           (config->store->flags & ESK_STORE_PACKS) != 0);
+static bool store_packs(const struct esk_node_store *store) {
+    return ESK_SHAPED_TREE(false, (store->flags & ESK_STORE_PACKS) != 0);
 }
 
-static uint8_t frames(const struct esk_tree_config *config) {
+/// Whether the program has what the store needs: one with a shape cannot have
+/// packed nodes.
+static bool store_suits(const struct esk_node_store *store) {
+    return store_packs(store) == ((store->flags & ESK_STORE_PACKS) != 0);
+}
+
+static uint8_t frames_of(const struct esk_tree_config *config) {
     uint8_t asked = config->frames;
-    uint8_t usual = FRAMES_MIN;
-    if (packs(config)) {
-        usual = esk_tree_packed_frames(ESK_TREE_HEIGHT_MAX);
-    }
-    return ESK_SHAPED_TREE(ESK_SHAPE_POOL_FRAMES, asked == 0 ? usual : asked);
-}
-
-static uint8_t frames_min(const struct esk_tree_config *config) {
-    return packs(config) ? esk_tree_packed_frames(1) : FRAMES_MIN;
+    return ESK_SHAPED_TREE(ESK_SHAPE_POOL_FRAMES,
+                           asked == 0 ? config->store->frames : asked);
 }
 
 /// The write cache of the store, else of `config`.
@@ -69,12 +65,10 @@ static uint16_t batch_pages(const struct esk_tree_config *config) {
 /// Frames for the write cache. A read needs one more frame, a path that is
 /// gathered in a page two more.
 static uint8_t write_frames(const struct esk_tree_config *config,
-                            const struct esk_btree_layout *layout) {
-    uint8_t most = (uint8_t)(frames(config) - (layout->shares ? 2u : 1u));
+                            const struct esk_btree_layout *layout,
+                            uint8_t frames) {
+    uint8_t most = (uint8_t)(frames - (layout->shares ? 2u : 1u));
     uint8_t asked = config->write_frames;
-    if (packs(config) && asked != 0 && asked < WRITE_FRAMES_PACKED) {
-        asked = WRITE_FRAMES_PACKED; /* a change takes so many */
-    }
     return asked != 0 && asked < most ? asked : most;
 }
 
@@ -144,10 +138,10 @@ struct tree_memory {
     void *pool;
     struct esk_tree_batch *batch;
     struct esk_tree_kept *kept;
-    struct esk_tree_packed *packed;
+    void *own;        ///< tree->spares or tree->packed
     uint8_t *pending; ///< then tree->low and tree->probe
-    struct esk_tree_spares *spares;
     uint16_t tree_bytes;
+    uint8_t frames;
 };
 
 static bool is_lru_n(const struct esk_btree_layout *layout,
@@ -180,20 +174,30 @@ static uint16_t frame_bytes(const struct esk_btree_layout *layout) {
     return layout->offset[layout->height_max];
 }
 
+/// Bytes of what only this kind of store has.
+static uint16_t own_bytes(uint16_t page_bytes,
+                          const struct esk_btree_layout *layout,
+                          const struct esk_node_store *store) {
+    return (store->flags & ESK_STORE_OVERWRITES) != 0
+               ? sizeof(struct esk_tree_spares)
+           : store_packs(store) ? (uint16_t)(sizeof(struct esk_tree_packed) +
+                                             page_bytes + layout->key_bytes)
+                                : 0;
+}
+
 static int memory_carve(struct esk_arena *arena, uint16_t page_bytes,
                         const struct esk_btree_layout *layout,
                         const struct esk_tree_config *config,
                         struct tree_memory *memory) {
     uint8_t classes = is_lru_n(layout, config) ? layout->height_max : 1;
-    if (frames(config) < frames_min(config)) {
+    memory->frames = frames_of(config);
+    if (memory->frames < config->store->frames_min) {
         return ESK_E_INVALID;
     }
     memory->tree_bytes = handle_bytes(layout, config);
     memory->tree = esk_arena_take(arena, memory->tree_bytes);
-    memory->spares = NULL;
-    if ((config->store->flags & ESK_STORE_OVERWRITES) != 0) {
-        memory->spares = esk_arena_take(arena, sizeof *memory->spares);
-    }
+    memory->own =
+        esk_arena_take(arena, own_bytes(page_bytes, layout, config->store));
     memory->batch = NULL;
     if (batches_of(config) != NULL) {
         memory->batch = esk_arena_take(arena, (uint32_t)sizeof *memory->batch +
@@ -203,18 +207,12 @@ static int memory_carve(struct esk_arena *arena, uint16_t page_bytes,
     memory->kept = NULL;
     if (cache_of(config) != NULL) {
         uint16_t pages =
-            (uint16_t)(frames(config) * (uint16_t)sizeof *memory->kept->pages);
+            (uint16_t)(memory->frames * (uint16_t)sizeof *memory->kept->pages);
         memory->kept =
             esk_arena_take(arena, (uint32_t)sizeof *memory->kept + pages);
     }
-    memory->packed = NULL;
-    if (packs(config)) {
-        memory->packed =
-            esk_arena_take(arena, (uint32_t)sizeof *memory->packed +
-                                      page_bytes + layout->key_bytes);
-    }
     memory->pool = esk_arena_take(
-        arena, ESK_POOL_BYTES(frame_bytes(layout), frames(config), classes));
+        arena, ESK_POOL_BYTES(frame_bytes(layout), memory->frames, classes));
     memory->pending = esk_arena_take(
         arena, ESK_TREE_CHILD_BYTES + 3u * (uint32_t)layout->key_bytes);
     return esk_arena_fits(arena) ? ESK_OK : ESK_E_NO_MEMORY;
@@ -281,7 +279,7 @@ static int tree_mount(struct esk_tree *tree,
 /// Whether the parts of `config` are for its kind of store.
 static bool parts_suit(const struct esk_tree_config *config) {
     uint8_t flags = config->store->flags & ESK_STORE_OVERWRITES;
-    return packs(config) == ((config->store->flags & ESK_STORE_PACKS) != 0) &&
+    return store_suits(config->store) &&
            (config->batches == NULL || flags != 0) &&
            (config->write_cache == NULL || flags == 0) &&
            (config->merge == NULL ||
@@ -344,12 +342,9 @@ static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
     made->kept = memory.kept;
     if (made->kept != NULL) {
         memset(made->kept, 0, sizeof *made->kept);
-        made->kept->most = write_frames(config, &made->layout);
+        made->kept->most = write_frames(config, &made->layout, memory.frames);
     }
-    made->spares = memory.spares;
-    if (packs(config)) {
-        made->packed = memory.packed;
-    }
+    made->own = memory.own;
     uint16_t key_bytes = esk_tree_layout(made)->key_bytes;
     made->pending = memory.pending;
     made->low = made->pending + ESK_TREE_CHILD_BYTES + key_bytes;
@@ -358,7 +353,7 @@ static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
     /* Bytes that a node does not use are programmed, too. */
     memset(memory.pool, 0, (size_t)(memory.pending - (uint8_t *)memory.pool));
     esk_pool_init(&made->pool, memory.pool, frame_bytes(&made->layout),
-                  frames(config));
+                  memory.frames);
     *tree = made;
     return ESK_OK;
 }
@@ -412,7 +407,10 @@ int esk_tree_attach(struct esk_tree **tree, struct esk_volume *volume,
     struct esk_arena carved;
     struct esk_ring_config region;
     struct esk_tree *made = NULL;
-    int status = esk_volume_memory(volume, &carved);
+    int status = store_suits(config->store) ? ESK_OK : ESK_E_UNSUPPORTED;
+    if (status == ESK_OK) {
+        status = esk_volume_memory(volume, &carved);
+    }
     if (status == ESK_OK) {
         status =
             tree_make(&made, volume, config, &carved, info, layout, &region);

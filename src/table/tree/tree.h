@@ -127,8 +127,9 @@ struct esk_tree {
     const struct esk_node_store *store;
     struct esk_tree_batch *batch; ///< of those in place
     union {
+        void *own;                      ///< what only its kind of store has
         struct esk_tree_spares *spares; ///< in place
-        struct esk_tree_packed *packed; ///< a store that packs; else NULL
+        struct esk_tree_packed *packed; ///< a store that packs
     };
     struct esk_tree_kept *kept; ///< write cache; NULL: none
     uint8_t *page;              ///< mu: page in which the path is gathered;
@@ -223,6 +224,8 @@ struct esk_tree_edit {
                                ///< is of the node under change
 };
 
+enum { ESK_TREE_FRAMES_MIN = 2 }; ///< of stores with a frame a page
+
 /// A store: where nodes are. Each call except load is made with nothing pinned
 /// but its arguments.
 struct esk_node_store {
@@ -269,8 +272,10 @@ struct esk_node_store {
     int (*collect)(void *tree, bool *done);
     /// The write cache that the store always has; NULL: that of the config.
     const struct esk_tree_write_cache *cache;
-    uint8_t id;    ///< enum esk_tree_store
-    uint8_t flags; ///< enum esk_store_flags
+    uint8_t id;         ///< enum esk_tree_store
+    uint8_t flags;      ///< enum esk_store_flags
+    uint8_t frames_min; ///< config.frames, at least
+    uint8_t frames;     ///< where that is 0
 };
 
 /// The part that a program names for merging.
@@ -407,7 +412,9 @@ enum {
     ESK_TREE_PACKED_PERCENT = 25,
     ESK_TREE_PACKED_ENTRIES = 4, ///< of a node, by default if possible
     ESK_TREE_PACKED_BLOCKS_MIN = 3,
-    ESK_TREE_PACKED_PAGES_MIN = 80, ///< and the blocks
+    ESK_TREE_PACKED_PAGES_MIN = 80,         ///< and the blocks
+    ESK_TREE_PACKED_FRAMES_MIN = 2 * 1 + 3, ///< see esk_tree_packed_frames
+    ESK_TREE_PACKED_FRAMES = 2 * ESK_TREE_HEIGHT_MAX + 3,
 };
 
 /// Frames that a change in `height` levels needs.

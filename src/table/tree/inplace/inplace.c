@@ -284,6 +284,8 @@ const struct esk_node_store esk_store_inplace = {
     .split = inplace_split,
     .id = ESK_STORE_INPLACE,
     .flags = ESK_STORE_OVERWRITES,
+    .frames_min = ESK_TREE_FRAMES_MIN,
+    .frames = ESK_TREE_FRAMES_MIN,
 };
 
 const struct esk_node_store esk_store_journaled = {
@@ -297,4 +299,6 @@ const struct esk_node_store esk_store_journaled = {
     .split = inplace_split,
     .id = ESK_STORE_JOURNALED,
     .flags = ESK_STORE_OVERWRITES,
+    .frames_min = ESK_TREE_FRAMES_MIN,
+    .frames = ESK_TREE_FRAMES_MIN,
 };

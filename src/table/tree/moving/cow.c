@@ -397,6 +397,8 @@ const struct esk_node_store esk_store_wandering = {
     .sweep = esk_tree_sweep,
     .collect = esk_tree_collect_step,
     .id = ESK_STORE_WANDERING,
+    .frames_min = ESK_TREE_FRAMES_MIN,
+    .frames = ESK_TREE_FRAMES_MIN,
 };
 
 const struct esk_node_store esk_store_mu = {
@@ -414,4 +416,6 @@ const struct esk_node_store esk_store_mu = {
     .collect = esk_tree_collect_step,
     .id = ESK_STORE_MU,
     .flags = ESK_STORE_SHARES,
+    .frames_min = ESK_TREE_FRAMES_MIN,
+    .frames = ESK_TREE_FRAMES_MIN,
 };

@@ -198,7 +198,11 @@ static int packed_mount(struct esk_tree *tree,
     ESK_TRY(esk_tree_cow_mount(tree, region, packed->page));
     uint32_t pages = esk_ring_pages(&tree->ring);
     uint32_t most = pages / 16u * packed->page_nodes;
-    uint32_t least = esk_tree_packed_frames(ESK_TREE_HEIGHT_MAX) - 2u;
+    uint32_t least = ESK_TREE_PACKED_FRAMES - 2u;
+    uint32_t frames = packed->frames - 1u;
+    if (kept->most < least) { /* a change takes so many */
+        kept->most = (uint8_t)(least < frames ? least : frames);
+    }
     /* Room for commits is kept free: not most of a small region. */
     most = most < least ? least : most;
     kept->most = kept->most < most ? kept->most : (uint8_t)most;
@@ -421,4 +425,6 @@ const struct esk_node_store esk_store_tnc = {
     .cache = &packed_cache,
     .id = ESK_STORE_TNC,
     .flags = ESK_STORE_PACKS,
+    .frames_min = ESK_TREE_PACKED_FRAMES_MIN,
+    .frames = ESK_TREE_PACKED_FRAMES,
 };
