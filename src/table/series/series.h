@@ -510,10 +510,12 @@ struct esk_series_packed {
     int (*column)(struct esk_series_layout *layout,
                   struct esk_series_packing *packing,
                   const struct esk_column_place *column, bool is_key);
-    /// Carves what the table has more.
-    void (*carve)(struct esk_arena *arena, const struct esk_table_info *info,
-                  const struct esk_series_layout *layout, uint8_t readers,
-                  struct esk_series_memory *memory);
+    /// Carves what the table has more. Returns ESK_OK; ESK_E_CORRUPT: the cells
+    /// cannot be.
+    int (*carve)(struct esk_arena *arena, const struct esk_table_info *info,
+                 const struct esk_series_options *options,
+                 const struct esk_series_layout *layout, uint16_t page_bytes,
+                 uint8_t readers, struct esk_series_memory *memory);
     /// Fills it in, without the fields.
     void (*make)(struct esk_series *series,
                  const struct esk_series_memory *memory,

@@ -97,8 +97,9 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
             : NULL;
     memory->packing = NULL;
     if (ESK_SHAPED_SERIES(false, options->cell_bytes > 0)) {
-        parts->packed->carve(arena, info, layout,
-                             config == NULL ? 0 : config->readers, memory);
+        ESK_TRY(parts->packed->carve(arena, info, options, layout, page_bytes,
+                                     config == NULL ? 0 : config->readers,
+                                     memory));
     }
     memory->filled = esk_arena_take(arena, (uint32_t)filled(info) * page_bytes);
     memory->pool = esk_arena_take(

@@ -85,15 +85,24 @@ static uint32_t packing_bytes(const struct esk_series_memory *memory,
                                                memory->state_bytes));
 }
 
-static void packed_carve(struct esk_arena *arena,
-                         const struct esk_table_info *info,
-                         const struct esk_series_layout *layout,
-                         uint8_t readers, struct esk_series_memory *memory) {
+static int packed_carve(struct esk_arena *arena,
+                        const struct esk_table_info *info,
+                        const struct esk_series_options *options,
+                        const struct esk_series_layout *layout,
+                        uint16_t page_bytes, uint8_t readers,
+                        struct esk_series_memory *memory) {
+    /* As esk_series_cell_fits: else no row could be appended. */
+    uint32_t least = ESK_ENVELOPE_BYTES + 1u + info->row_bytes +
+                     (uint32_t)layout->field_count;
+    if (options->cell_bytes > page_bytes || options->cell_bytes < least) {
+        return ESK_E_CORRUPT;
+    }
     memory->field_count = layout->field_count;
     memory->state_bytes = layout->state_bytes;
     memory->readers = readers != 0 ? readers : READERS_DEFAULT;
     memory->packing =
         esk_arena_take(arena, packing_bytes(memory, info->row_bytes));
+    return ESK_OK;
 }
 
 static void packed_make(struct esk_series *series,

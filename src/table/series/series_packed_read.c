@@ -302,9 +302,6 @@ int esk_packed_page_find(const struct esk_series *series, const uint8_t *page,
         }
         return status;
     }
-    if (count == 0) {
-        return ESK_NOT_FOUND;
-    }
     int status = ESK_NOT_FOUND;
     struct packed_reader *reader = NULL;
     bool found =
