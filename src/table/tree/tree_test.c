@@ -157,7 +157,7 @@ ESK_TEST(tree_refuses_a_nan_and_calls_out_of_turn) {
 }
 
 ESK_TEST(tree_on_a_read_only_volume_reads_and_refuses_changes) {
-    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree model;
         struct esk_model_tree_table table = model_tree_plain(store);
         uint8_t row[ESK_MODEL_TREE_ROW_BYTES_MAX];
