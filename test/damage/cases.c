@@ -13,6 +13,7 @@ static const struct table_shape shapes[] = {
     {.name = "series-bare", .drops = true, .no_keys = true},
     {.name = "series-index", .drops = true, .has_indexes = true},
     {.name = "series-index-refuse", .has_indexes = true},
+    {.name = "series-packed", .packed = true},
     {.name = "series-var", .has_var = true},
     {.name = "series-var-drop", .drops = true, .has_var = true},
     {.name = "series-floor", .drops = true, .erases = true},
@@ -80,6 +81,10 @@ static bool shape_fits(const struct table_shape *shape,
                     shape->store == ESK_STORE_JOURNALED;
     if (shape->store == ESK_STORE_INPLACE && kind->keeps_back) {
         return false; // nothing is promised there for unsynced rows
+    }
+    if (shape->packed && strcmp(kind->name, "nor") != 0 &&
+        strcmp(kind->name, "dataflash") != 0) {
+        return false; // one medium with seals, one with a sync journal
     }
     if (shape->store == ESK_STORE_MU && kind->geometry.page_bytes < 256) {
         return false; // too small for a path

@@ -48,6 +48,7 @@ struct table_shape {
     bool drops;       ///< series: drops its oldest block
     bool has_var;     ///< series: variable values
     bool has_indexes; ///< series: value indexes
+    bool packed;      ///< series: its pages are packed
     bool no_keys;     ///< series: opened without the key index
     bool erases;      ///< series: rows below a floor are erased
     /// Series: newest rows are erased a few times, the last time when so many

@@ -137,6 +137,7 @@ static int table_create(struct table *table) {
         .run_pages = 16,
         .data_blocks = share,
         .var_blocks = shape->has_var ? share : 0,
+        .codec = shape->packed ? ESK_CODEC_PACKED : ESK_CODEC_RAW,
     };
     if (shape->has_var) { // values take more room than rows
         spec.data_blocks = share / 3;
@@ -676,7 +677,9 @@ static int table_fill(struct table *table) {
     return rows_sync(table);
 }
 
-// Finds each row's page: the newest one with its bytes.
+// Finds each row's page: the newest one with its bytes. Of a packed page only
+// the first row is there as it is; the rows up to the next page's first follow
+// it.
 static void rows_locate(struct table *table) {
     const struct medium *base = table->base;
     uint32_t page_bytes = base->device.geometry.page_bytes;
@@ -685,14 +688,22 @@ static void rows_locate(struct table *table) {
     memset(table->row_page, 0xFF, table->row_count * sizeof(uint32_t));
     for (uint32_t page = 0; page < base->pages; page++) {
         const uint8_t *bytes = base->bytes + (size_t)page * page_bytes;
-        uint32_t step = row_bytes(table);
-        for (uint32_t at = 16; at + step <= page_bytes; at += step) {
+        uint32_t step =
+            table->of->shape->packed ? page_bytes : row_bytes(table);
+        for (uint32_t at = 16; at + row_bytes(table) <= page_bytes;
+             at += step) {
             uint32_t i = row_number(bytes + at);
             if (i < table->row_count &&
                 (table->row_page[i] == ESK_PAGE_NONE ||
                  base->when[page] > base->when[table->row_page[i]])) {
                 table->row_page[i] = page;
             }
+        }
+    }
+    for (uint32_t i = 1; table->of->shape->packed && i < table->row_count;
+         i++) {
+        if (table->row_page[i] == ESK_PAGE_NONE) {
+            table->row_page[i] = table->row_page[i - 1];
         }
     }
 }
