@@ -185,6 +185,12 @@ enum esk_fault_kind {
     ESK_FAULT_MODE,    ///< the column cannot have this mode
     ESK_FAULT_CODEC, ///< no such codec; or cell_bytes are no power of two, out
                      ///< of range, or too few for a row
+
+    /* A table of that name exists and differs. */
+
+    ESK_FAULT_OTHER_CODEC, ///< enum esk_codec
+    ESK_FAULT_OTHER_CELLS, ///< cell_bytes
+    ESK_FAULT_OTHER_MODE,  ///< of a column, as the catalog has it: 0 for raw
 };
 
 struct esk_fault {

@@ -395,9 +395,9 @@ int esk_series_open_with(struct esk_series **series,
 ///
 /// parts    as for esk_series_open_with.
 /// fault    out: on ESK_E_SCHEMA what is wrong, or how the existing table
-///          differs in its columns (all of each), its key, keys_repeat or
-///          full_policy; on
-///          ESK_E_NO_SPACE how many blocks are missing. May be NULL.
+///          differs in its columns (all of each), its key, keys_repeat,
+///          full_policy, codec or cell_bytes; on ESK_E_NO_SPACE how many
+///          blocks are missing. May be NULL.
 /// Returns  as esk_series_create without ESK_E_EXISTS, and esk_series_open.
 /// Costs    as esk_series_open, and 2 page reads a table of the catalog.
 int esk_series_open_or_create(struct esk_series **series,

@@ -40,6 +40,9 @@ const char *esk_fault_text(uint8_t kind) {
         "a missing value is a number of at most 4 bytes, not of the key",
         "the column's mode does not fit its type, or the table is not packed",
         "the codec is unknown, or a row does not fit its cell_bytes",
+        "the existing table is packed, or is not",
+        "the existing table has other cell_bytes",
+        "the existing column has another mode",
     };
     if (kind >= sizeof texts / sizeof texts[0]) {
         return "unknown fault";

@@ -185,6 +185,41 @@ int esk_series_create(struct esk_volume *volume,
     return esk_catalog_add(volume, table, spec->indexes, &info, fault, page);
 }
 
+/// Whether the existing table packs its rows as `spec` asks for.
+static int packing_compare(struct esk_volume *volume,
+                           const struct esk_series_spec *spec,
+                           const struct esk_table_info *info,
+                           const struct esk_series_options *options,
+                           struct esk_fault *fault, uint8_t *page) {
+    struct esk_descriptor descriptor;
+    const struct esk_table_spec *table = &spec->table;
+    uint16_t cell = 0;
+    if (info->codec != spec->codec) {
+        return esk_schema_differs(fault, ESK_FAULT_OTHER_CODEC, 0, spec->codec,
+                                  info->codec);
+    }
+    if (spec->codec == ESK_CODEC_RAW) {
+        return ESK_OK;
+    }
+    cell = esk_series_cell_bytes(spec, esk_volume_geometry(volume)->page_bytes);
+    if (options->cell_bytes != cell) {
+        return esk_schema_differs(fault, ESK_FAULT_OTHER_CELLS, 0, cell,
+                                  options->cell_bytes);
+    }
+    ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
+    for (uint8_t i = 0; i < table->column_count; i++) {
+        struct esk_column_place place;
+        ESK_TRY(esk_descriptor_column(&descriptor, &place, NULL, NULL));
+        uint8_t mode = esk_mode_stored(place.type, table->columns[i].mode,
+                                       i == table->key_column);
+        if (place.mode != mode) {
+            return esk_schema_differs(fault, ESK_FAULT_OTHER_MODE, i, mode,
+                                      place.mode);
+        }
+    }
+    return ESK_OK;
+}
+
 int esk_series_open_or_create(struct esk_series **series,
                               const struct esk_series_parts *parts,
                               struct esk_volume *volume,
@@ -211,6 +246,10 @@ int esk_series_open_or_create(struct esk_series **series,
         if (status == ESK_OK && has != wanted) {
             status = esk_schema_differs(fault, ESK_FAULT_OTHER_OPTION, 0,
                                         wanted, has);
+        }
+        if (status == ESK_OK) {
+            status =
+                packing_compare(volume, spec, &info, &options, fault, page);
         }
     }
     ESK_TRY(status);

@@ -340,6 +340,64 @@ ESK_TEST(tree_of_one_block_and_text_in_numbers_are_refused) {
     ESK_CHECK_INT(fault.column, 1);
 }
 
+ESK_TEST(tree_columns_have_no_modes) {
+    static const struct esk_column map[] = {
+        {.name = "id", .type = ESK_TYPE_U32},
+        {.name = "value", .type = ESK_TYPE_U32, .mode = ESK_PACK_DELTA}};
+    struct esk_tree_spec spec = {.table = {.name = "map",
+                                           .columns = map,
+                                           .column_count = 2,
+                                           .row_bytes = 8},
+                                 .store = ESK_STORE_WANDERING};
+    struct esk_fault fault = {.kind = 0};
+    ESK_CHECK_INT(esk_tree_spec_check(&spec, 256, &fault), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_MODE);
+    ESK_CHECK_INT(fault.column, 1);
+}
+
+ESK_TEST(series_packed_in_another_way_differs) {
+    struct esk_column level[] = {
+        {.name = "at", .type = ESK_TYPE_U32},
+        {.name = "level", .type = ESK_TYPE_I16, .mode = ESK_PACK_RAW}};
+    struct esk_series_spec spec = {.table = {.name = "level",
+                                             .columns = level,
+                                             .column_count = 2,
+                                             .row_bytes = 6},
+                                   .data_blocks = 8,
+                                   .codec = ESK_CODEC_PACKED,
+                                   .cell_bytes = 128};
+    struct esk_fixture fixture;
+    struct esk_fault fault = {.kind = 0};
+    struct esk_series *series = NULL;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    for (uint8_t boot = 0; boot < 2; boot++) {
+        ESK_CHECK_INT(use(&fixture, &spec, &series, &fault), ESK_OK);
+        esk_series_close(series);
+    }
+    level[0].mode = ESK_PACK_LINEAR; /* the key's default */
+    ESK_CHECK_INT(use(&fixture, &spec, &series, &fault), ESK_OK);
+    esk_series_close(series);
+    level[1].mode = ESK_PACK_LINEAR;
+    ESK_CHECK_INT(use(&fixture, &spec, &series, &fault), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_MODE);
+    ESK_CHECK_INT(fault.column, 1);
+    ESK_CHECK_INT(fault.wanted, ESK_PACK_LINEAR);
+    ESK_CHECK_INT(fault.found, 0);
+    spec.cell_bytes = 0;
+    ESK_CHECK_INT(use(&fixture, &spec, &series, &fault), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_CELLS);
+    ESK_CHECK_INT(fault.wanted, 256);
+    ESK_CHECK_INT(fault.found, 128);
+    spec.codec = ESK_CODEC_RAW;
+    level[0].mode = 0;
+    level[1].mode = 0;
+    ESK_CHECK_INT(use(&fixture, &spec, &series, &fault), ESK_E_SCHEMA);
+    ESK_CHECK_INT(fault.kind, ESK_FAULT_OTHER_CODEC);
+    ESK_CHECK_INT(fault.wanted, ESK_CODEC_RAW);
+    ESK_CHECK_INT(fault.found, ESK_CODEC_PACKED);
+    fixture_end(&fixture);
+}
+
 ESK_TEST(series_without_a_sync_journal_where_it_asks_for_none) {
     struct esk_fixture fixture;
     struct esk_table_info info;

@@ -46,7 +46,7 @@ static uint32_t blocks_least(const struct esk_volume *volume, uint8_t store,
     return least < ESK_REGION_BLOCKS_MIN ? ESK_REGION_BLOCKS_MIN : least;
 }
 
-/// Checks only for trees: no variable column, a store.
+/// Checks only for trees: no variable column, no modes, a store.
 static uint8_t tree_fault(const struct esk_tree_spec *spec, uint8_t *place) {
     const struct esk_table_spec *table = &spec->table;
     uint8_t key = table->columns[table->key_column].type;
@@ -61,6 +61,10 @@ static uint8_t tree_fault(const struct esk_tree_spec *spec, uint8_t *place) {
         if (table->columns[i].type == ESK_TYPE_VAR) {
             *place = i;
             return ESK_FAULT_COLUMN_TYPE;
+        }
+        if (table->columns[i].mode != 0) {
+            *place = i;
+            return ESK_FAULT_MODE;
         }
     }
     if (spec->store < ESK_STORE_INPLACE || spec->store > ESK_STORE_TNC ||
