@@ -505,23 +505,23 @@ struct esk_series_breaks {
 /// is read. A row that cannot be read, of a hostile page, is all zeros.
 struct esk_series_packed {
     const struct esk_seals *seals; ///< of the data ring
-    /// Adds a column to the layout's sizes; also its fields to `packing`,
-    /// unless that is NULL. Returns ESK_OK; ESK_E_CORRUPT.
-    int (*column)(struct esk_series_layout *layout,
-                  struct esk_series_packing *packing,
-                  const struct esk_column_place *column, bool is_key);
-    /// Carves what the table has more. Returns ESK_OK; ESK_E_CORRUPT: the cells
-    /// cannot be.
-    int (*carve)(struct esk_arena *arena, const struct esk_table_info *info,
-                 const struct esk_series_options *options,
-                 const struct esk_series_layout *layout, uint16_t page_bytes,
-                 uint8_t readers, struct esk_series_memory *memory);
-    /// Fills it in, without the fields.
-    void (*make)(struct esk_series *series,
-                 const struct esk_series_memory *memory,
+    /// Reads the sizes of the columns' fields into the layout. Returns ESK_OK;
+    /// ESK_E_UNSUPPORTED: a part is missing; ESK_E_CORRUPT: also if the cells
+    /// cannot be; ESK_E_IO.
+    int (*columns)(struct esk_volume *volume,
+                   const struct esk_series_parts *parts,
+                   const struct esk_table_info *info,
+                   const struct esk_series_options *options,
+                   struct esk_series_layout *layout, uint8_t *page);
+    /// Carves what the table has more.
+    void (*carve)(struct esk_arena *arena, const struct esk_table_info *info,
+                  const struct esk_series_layout *layout,
+                  const struct esk_series_config *config,
+                  struct esk_series_memory *memory);
+    /// Fills it in, and makes the write page writable. As `columns`.
+    int (*begin)(const struct esk_series_memory *memory,
+                 const struct esk_table_info *info,
                  const struct esk_series_options *options);
-    /// Makes the page writable, after the fields are there.
-    void (*begin)(struct esk_series *series);
     /// Appends a row to the write page, and programs that first if it is full.
     /// As esk_series_append_var, for a row that may come next.
     int (*append)(struct esk_series *series, esk_key key, const uint8_t *row,

@@ -95,11 +95,8 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
         parts->breaks != NULL
             ? esk_arena_take(arena, sizeof *memory->breaks + info->row_bytes)
             : NULL;
-    memory->packing = NULL;
     if (ESK_SHAPED_SERIES(false, options->cell_bytes > 0)) {
-        ESK_TRY(parts->packed->carve(arena, info, options, layout, page_bytes,
-                                     config == NULL ? 0 : config->readers,
-                                     memory));
+        parts->packed->carve(arena, info, layout, config, memory);
     }
     memory->filled = esk_arena_take(arena, (uint32_t)filled(info) * page_bytes);
     memory->pool = esk_arena_take(
@@ -156,9 +153,6 @@ void esk_series_make(const struct esk_arena *arena,
         series->var = memory->var;
     }
     series->journal = memory->journal;
-    if (ESK_SHAPED_SERIES(false, options->cell_bytes > 0)) {
-        parts->packed->make(series, memory, options);
-    }
     if (parts->keys != NULL) {
         series->key_memory = memory->knots;
         series->key_bytes = key_index_bytes(config);

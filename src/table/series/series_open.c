@@ -55,24 +55,10 @@ int esk_series_options(const struct esk_table_info *info,
                : ESK_OK;
 }
 
-/// Adds a column of a packed table to the layout.
-static int packed_column(const struct esk_series_parts *parts,
-                         struct esk_series *series,
-                         struct esk_series_layout *layout,
-                         const struct esk_column_place *column, bool is_key) {
-    if (column->mode >= ESK_PACK_DECIMAL && parts->decimals == NULL) {
-        return ESK_E_UNSUPPORTED;
-    }
-    return parts->packed->column(
-        layout, series != NULL ? series->packing : NULL, column, is_key);
-}
-
 /// Reads all columns: the row's shape, and with value indexes each offset.
 static int columns_take(struct esk_descriptor *descriptor,
                         const struct esk_table_info *info,
                         const struct esk_series_options *options,
-                        const struct esk_series_parts *parts,
-                        struct esk_series *series,
                         struct esk_series_layout *layout,
                         struct esk_series_shape *shape) {
     if (info->column_count > ESK_COLUMN_COUNT_MAX ||
@@ -95,10 +81,6 @@ static int columns_take(struct esk_descriptor *descriptor,
             if ((column.flags & ESK_COLUMN_MISSING) != 0) {
                 layout->type[i] |= ESK_SERIES_HAS_MISSING;
             }
-        }
-        if (options->cell_bytes > 0) {
-            ESK_TRY(packed_column(parts, series, layout, &column,
-                                  i == info->key_column));
         }
         if (column.type == ESK_TYPE_VAR) {
             shape->var_offset = column.offset;
@@ -129,15 +111,11 @@ static int layout_read(struct esk_volume *volume,
     }
     layout->entry_bytes = 0;
     layout->edges_bytes = 0;
-    layout->state_bytes = 0;
-    layout->field_count = 0;
-    if ((options->has_breaks && parts->breaks == NULL) ||
-        (options->cell_bytes > 0 && parts->packed == NULL)) {
+    if (options->has_breaks && parts->breaks == NULL) {
         return ESK_E_UNSUPPORTED;
     }
     ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
-    ESK_TRY(
-        columns_take(&descriptor, info, options, parts, series, layout, shape));
+    ESK_TRY(columns_take(&descriptor, info, options, layout, shape));
     if (info->index_count > 0) {
         if (parts->values == NULL || parts->log == NULL) {
             return ESK_E_UNSUPPORTED;
@@ -146,7 +124,11 @@ static int layout_read(struct esk_volume *volume,
             parts->values->columns(series, &descriptor, info, layout, edges));
     }
     shape->entry_bytes = layout->entry_bytes;
-    return ESK_OK;
+    return options->cell_bytes == 0 ? ESK_OK
+           : parts->packed == NULL
+               ? ESK_E_UNSUPPORTED
+               : parts->packed->columns(volume, parts, info, options, layout,
+                                        page);
 }
 
 uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
@@ -246,13 +228,14 @@ ESK_APART int esk_series_open_with(struct esk_series **series,
     esk_series_make(&carved, &memory, volume, parts, &scratch->info, &shape,
                     &scratch->options, config);
     int status = ESK_OK;
-    if (shape.column_count > 0 || scratch->options.cell_bytes > 0) {
+    if (shape.column_count > 0) {
         status = layout_read(volume, parts, &scratch->info, &scratch->options,
                              memory.series, memory.edges, layout, &shape,
                              memory.filled);
     }
     if (status == ESK_OK && scratch->options.cell_bytes > 0) {
-        parts->packed->begin(memory.series);
+        status =
+            parts->packed->begin(&memory, &scratch->info, &scratch->options);
     }
     if (status == ESK_OK && scratch->options.has_breaks) {
         status =

@@ -46,6 +46,7 @@ static void field_add(struct esk_series_layout *layout,
         packing->fields[at] = esk_packed_field(offset, bytes, mode);
         packing->codec.field_count =
             (uint8_t)(packing->codec.field_count + (is_key ? 0 : 1));
+        return;
     }
     layout->field_count++;
     layout->state_bytes =
@@ -70,6 +71,42 @@ static int column_add(struct esk_series_layout *layout,
     return ESK_OK;
 }
 
+/// Adds all columns to the layout, or to `packing` if that is not NULL.
+static int columns_add(struct esk_volume *volume,
+                       const struct esk_series_parts *parts,
+                       const struct esk_table_info *info,
+                       struct esk_series_layout *layout,
+                       struct esk_series_packing *packing, uint8_t *page) {
+    struct esk_descriptor descriptor;
+    ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
+    for (uint8_t i = 0; i < info->column_count; i++) {
+        struct esk_column_place column;
+        ESK_TRY(esk_descriptor_column(&descriptor, &column, NULL, NULL));
+        if (column.mode >= ESK_PACK_DECIMAL && parts->decimals == NULL) {
+            return ESK_E_UNSUPPORTED;
+        }
+        ESK_TRY(column_add(layout, packing, &column, i == info->key_column));
+    }
+    return ESK_OK;
+}
+
+static int packed_columns(struct esk_volume *volume,
+                          const struct esk_series_parts *parts,
+                          const struct esk_table_info *info,
+                          const struct esk_series_options *options,
+                          struct esk_series_layout *layout, uint8_t *page) {
+    layout->state_bytes = 0;
+    layout->field_count = 0;
+    ESK_TRY(columns_add(volume, parts, info, layout, NULL, page));
+    /* As esk_series_cell_fits: else no row could be appended. */
+    uint32_t least = ESK_ENVELOPE_BYTES + 1u + info->row_bytes +
+                     (uint32_t)layout->field_count;
+    return options->cell_bytes > esk_volume_geometry(volume)->page_bytes ||
+                   options->cell_bytes < least
+               ? ESK_E_CORRUPT
+               : ESK_OK;
+}
+
 /// Bytes of everything, one after another: the table's part, its fields, the
 /// writer, two rows, the readers.
 static uint32_t packing_bytes(const struct esk_series_memory *memory,
@@ -85,24 +122,17 @@ static uint32_t packing_bytes(const struct esk_series_memory *memory,
                                                memory->state_bytes));
 }
 
-static int packed_carve(struct esk_arena *arena,
-                        const struct esk_table_info *info,
-                        const struct esk_series_options *options,
-                        const struct esk_series_layout *layout,
-                        uint16_t page_bytes, uint8_t readers,
-                        struct esk_series_memory *memory) {
-    /* As esk_series_cell_fits: else no row could be appended. */
-    uint32_t least = ESK_ENVELOPE_BYTES + 1u + info->row_bytes +
-                     (uint32_t)layout->field_count;
-    if (options->cell_bytes > page_bytes || options->cell_bytes < least) {
-        return ESK_E_CORRUPT;
-    }
+static void packed_carve(struct esk_arena *arena,
+                         const struct esk_table_info *info,
+                         const struct esk_series_layout *layout,
+                         const struct esk_series_config *config,
+                         struct esk_series_memory *memory) {
     memory->field_count = layout->field_count;
     memory->state_bytes = layout->state_bytes;
-    memory->readers = readers != 0 ? readers : READERS_DEFAULT;
+    memory->readers = config != NULL && config->readers != 0 ? config->readers
+                                                             : READERS_DEFAULT;
     memory->packing =
         esk_arena_take(arena, packing_bytes(memory, info->row_bytes));
-    return ESK_OK;
 }
 
 static void packed_make(struct esk_series *series,
@@ -133,12 +163,24 @@ static void packed_make(struct esk_series *series,
     series->packing = packing;
 }
 
-static void packed_begin(struct esk_series *series) {
+/// Makes the write page writable.
+static void page_begin(struct esk_series *series) {
     struct esk_series_packing *packing = series->packing;
     esk_packed_init(&packing->codec, packing->writer);
     for (uint8_t i = 0; i < packing->reader_count; i++) {
         packed_reader(packing, i)->page = PACKED_NONE;
     }
+}
+
+static int packed_begin(const struct esk_series_memory *memory,
+                        const struct esk_table_info *info,
+                        const struct esk_series_options *options) {
+    struct esk_series *series = memory->series;
+    packed_make(series, memory, options);
+    ESK_TRY(columns_add(series->table.volume, series->parts, info, NULL,
+                        series->packing, series->write_page));
+    page_begin(series);
+    return ESK_OK;
 }
 
 /// Where the write page ends.
@@ -231,7 +273,7 @@ static uint16_t packed_resume(struct esk_series *series, const uint8_t *page) {
         series->has_newest = true;
     }
     if (rows < count) { /* hostile: what is behind is not known */
-        packed_begin(series);
+        page_begin(series);
         return 0;
     }
     esk_packed_resume(&packing->codec, packing->writer, series->write_page);
@@ -261,9 +303,8 @@ static const struct esk_seals seals = {
 
 const struct esk_series_packed esk_series_part_packed = {
     .seals = &seals,
-    .column = column_add,
+    .columns = packed_columns,
     .carve = packed_carve,
-    .make = packed_make,
     .begin = packed_begin,
     .append = packed_append,
     .seal = packed_seal,

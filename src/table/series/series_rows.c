@@ -16,10 +16,12 @@ uint16_t esk_rows_width_of(const struct esk_series *series,
     return behind != NULL ? behind->unit : esk_shape(series)->row_bytes;
 }
 
-ESK_OUT_OF_LINE const uint8_t *esk_rows_unpack(const struct esk_series *series,
-                                               const uint8_t *page,
-                                               uint16_t index) {
-    return esk_parts(series)->packed->row(series, page, index);
+ESK_OUT_OF_LINE const uint8_t *esk_rows_read(const struct esk_series *series,
+                                             uint8_t *page, uint16_t index) {
+    if (esk_packing(series) != NULL) {
+        return esk_parts(series)->packed->row(series, page, index);
+    }
+    return esk_rows_at(series, page, index);
 }
 
 /// esk_rows_below for keys that are not words.
@@ -28,7 +30,7 @@ static uint16_t below_any(const struct esk_series *series, uint8_t *page,
     uint16_t low = 0;
     while (low < count) {
         uint16_t middle = (uint16_t)(low + (count - low) / 2);
-        if (esk_rows_key(series, page, middle) < key) {
+        if (esk_row_key(series, esk_rows_at(series, page, middle)) < key) {
             low = (uint16_t)(middle + 1);
         } else {
             count = middle;
@@ -53,12 +55,8 @@ uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
 
 ESK_APART uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
                                uint16_t count, esk_key key) {
-    bool is_all =
-        esk_packing(series) != NULL
-            ? key == esk_order_key_max(esk_shape(series)->key_type)
-            : count == 0 ||
-                  esk_rows_key(series, page, (uint16_t)(count - 1)) <= key;
-    if (is_all) {
+    if (count == 0 ||
+        esk_rows_key(series, page, (uint16_t)(count - 1)) <= key) {
         return count;
     }
     return esk_rows_below(series, page, count, (esk_key)(key + 1u));

@@ -58,10 +58,6 @@ static inline const uint8_t *esk_row_whole(const struct esk_series *series,
     return row;
 }
 
-/// Row `index` of a packed page.
-const uint8_t *esk_rows_unpack(const struct esk_series *series,
-                               const uint8_t *page, uint16_t index);
-
 /// Row `index`.
 static inline uint8_t *esk_rows_at(const struct esk_series *series,
                                    uint8_t *page, uint16_t index) {
@@ -71,13 +67,8 @@ static inline uint8_t *esk_rows_at(const struct esk_series *series,
 
 /// Row `index`, to be read: in the page, or if it is packed until another row
 /// is read.
-static inline const uint8_t *esk_rows_read(const struct esk_series *series,
-                                           uint8_t *page, uint16_t index) {
-    if (esk_packing(series) != NULL) {
-        return esk_rows_unpack(series, page, index);
-    }
-    return esk_rows_at(series, page, index);
-}
+const uint8_t *esk_rows_read(const struct esk_series *series, uint8_t *page,
+                             uint16_t index);
 
 /// Row 0, whose offset does not depend on the width of rows.
 static inline uint8_t *esk_rows_first(uint8_t *page) {
