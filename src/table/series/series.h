@@ -522,10 +522,11 @@ struct esk_series_packed {
     int (*begin)(const struct esk_series_memory *memory,
                  const struct esk_table_info *info,
                  const struct esk_series_options *options);
-    /// Appends a row to the write page, and programs that first if it is full.
-    /// As esk_series_append_var, for a row that may come next.
-    int (*append)(struct esk_series *series, esk_key key, const uint8_t *row,
-                  const uint8_t *value, uint32_t bytes);
+    /// Where a row is put that is appended next.
+    uint8_t *(*slot)(const struct esk_series *series);
+    /// Appends that row to the write page, and programs that first if it is
+    /// full. As esk_series_append_var, for a row that may come next.
+    int (*append)(struct esk_series *series);
     /// Seals the write page. Returns ESK_OK; ESK_NOT_FOUND: it cannot be
     /// sealed; as esk_ring_seal.
     int (*seal)(struct esk_series *series);

@@ -63,17 +63,16 @@ static int row_append(struct esk_series *series, const void *row,
     ESK_ASSERT(esk_series_is_idle(series));
     esk_key key = esk_row_key(series, row);
     ESK_TRY(row_admit(series, key));
-    if (esk_packing(series) != NULL) {
-        ESK_TRY(
-            esk_parts(series)->packed->append(series, key, row, value, bytes));
-    } else {
-        uint8_t *slot = esk_rows_slot(series);
-        esk_row_copy(series, slot, row);
-        if (esk_var_ring(series) != NULL) {
-            slot += esk_shape(series)->var_offset;
-            ESK_TRY(
-                esk_parts(series)->var->write(series, key, value, bytes, slot));
-        }
+    bool is_raw = esk_packing(series) == NULL;
+    uint8_t *slot = is_raw ? esk_rows_slot(series)
+                           : esk_parts(series)->packed->slot(series);
+    uint8_t *var = slot + esk_shape(series)->var_offset;
+    esk_row_copy(series, slot, row);
+    if (esk_var_ring(series) != NULL) {
+        ESK_TRY(esk_parts(series)->var->write(series, key, value, bytes, var));
+    }
+    if (!is_raw) {
+        ESK_TRY(esk_parts(series)->packed->append(series));
     }
     series->write_count++;
     series->newest = key;

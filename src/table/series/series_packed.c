@@ -188,30 +188,26 @@ static uint16_t page_end(const struct esk_series *series) {
     return (uint16_t)(ESK_ENVELOPE_BYTES + esk_ring_room(&series->data));
 }
 
-static int row_pack(struct esk_series *series, const uint8_t *row) {
+static int row_pack(struct esk_series *series) {
     struct esk_series_packing *packing = series->packing;
     return esk_packed_append(&packing->codec, packing->writer,
-                             series->write_page, page_end(series), row);
+                             series->write_page, page_end(series),
+                             packing->other);
 }
 
-static int packed_append(struct esk_series *series, esk_key key,
-                         const uint8_t *row, const uint8_t *value,
-                         uint32_t bytes) {
-    if (esk_var_ring(series) != NULL) {
-        uint8_t *copy = series->packing->other;
-        esk_row_copy(series, copy, row);
-        ESK_TRY(esk_parts(series)->var->write(
-            series, key, value, bytes, copy + esk_shape(series)->var_offset));
-        row = copy;
-    }
-    if (row_pack(series, row) == ESK_OK) {
+static uint8_t *packed_slot(const struct esk_series *series) {
+    return series->packing->other;
+}
+
+static int packed_append(struct esk_series *series) {
+    if (row_pack(series) == ESK_OK) {
         return ESK_OK;
     }
     ESK_TRY(esk_series_flush(series));
     if (esk_ring_refuses(&series->data)) {
         ESK_TRY(esk_ring_reserve(&series->data));
     }
-    return row_pack(series, row);
+    return row_pack(series);
 }
 
 /// Whether the first `count` bytes can be sealed: a byte before the seal stays
@@ -306,6 +302,7 @@ const struct esk_series_packed esk_series_part_packed = {
     .columns = packed_columns,
     .carve = packed_carve,
     .begin = packed_begin,
+    .slot = packed_slot,
     .append = packed_append,
     .seal = packed_seal,
     .write = packed_write,
