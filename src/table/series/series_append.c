@@ -112,21 +112,25 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
     return status;
 }
 
-/// Seals the write page. Returns ESK_OK; ESK_NOT_FOUND: it cannot be sealed; as
-/// esk_ring_seal.
-static int page_seal(struct esk_series *series) {
+/// Programs the rows of the write page that are not durable: a seal, or else
+/// the whole page.
+static int rows_program(struct esk_series *series) {
+    int status = ESK_NOT_FOUND;
     if (esk_packing(series) != NULL) {
-        ESK_TRY(esk_parts(series)->packed->seal(series));
+        status = esk_parts(series)->packed->seal(series);
     } else if (esk_ring_can_seal(&series->data, series->write_count)) {
         ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
                                  ESK_SERIES_DATA));
-        ESK_TRY(esk_ring_seal(&series->data, series->write_page,
-                              series->write_count, series->ordinal));
-    } else {
-        return ESK_NOT_FOUND;
+        status = esk_ring_seal(&series->data, series->write_page,
+                               series->write_count, series->ordinal);
     }
-    series->sealed_count = series->write_count;
-    return ESK_OK;
+    if (status == ESK_NOT_FOUND) {
+        return esk_series_flush(series);
+    }
+    if (status == ESK_OK) {
+        series->sealed_count = series->write_count;
+    }
+    return status;
 }
 
 ESK_APART int esk_series_sync(struct esk_series *series) {
@@ -146,11 +150,7 @@ ESK_APART int esk_series_sync(struct esk_series *series) {
                 ESK_TRY(esk_series_flush(series));
             }
         } else {
-            int status = page_seal(series);
-            if (status == ESK_NOT_FOUND) {
-                status = esk_series_flush(series);
-            }
-            ESK_TRY(status);
+            ESK_TRY(rows_program(series));
         }
     }
     if ((series->dirty & (ESK_SERIES_DATA | ESK_SERIES_VAR)) != 0) {
