@@ -543,11 +543,14 @@ static ESK_APART int page_seal(struct esk_ring *ring, uint8_t *page,
 }
 
 /// Programs `page` at head, or further on as pages fail.
-/// used     where its elements end
+/// used     where its elements end; 0: after `count` of the ring's width
 /// seal     the page is not complete
 static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
                       uint16_t used, uint32_t aux, bool seal) {
     int failure = ESK_OK;
+    if (used == 0) {
+        used = elements_end(ring, count);
+    }
     for (uint8_t tries = 0; tries < TRIES_MAX; tries++) {
         int status = esk_ring_reserve(ring);
         if (status != ESK_OK) {
@@ -572,8 +575,7 @@ static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
 int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
                     uint32_t aux, uint32_t *position) {
     ESK_ASSERT(count <= ring->room);
-    return esk_ring_append_to(ring, page, count, elements_end(ring, count), aux,
-                              position);
+    return esk_ring_append_to(ring, page, count, 0, aux, position);
 }
 
 int esk_ring_append_to(struct esk_ring *ring, uint8_t *page, uint16_t count,
@@ -619,5 +621,5 @@ bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count) {
 int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
                   uint32_t aux) {
     ESK_ASSERT(page != NULL && esk_ring_can_seal(ring, count));
-    return page_write(ring, page, count, elements_end(ring, count), aux, true);
+    return page_write(ring, page, count, 0, aux, true);
 }
