@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Fuzzes all code that reads an image with packed series (test/fuzz/hostile.h).
+/// Fuzzes all code that reads images with packed series (test/fuzz/hostile.h).
 ///
 ///     byte 2   frames, bytes of the key index and its error bound
 #include "test/fuzz/hostile.h"
