@@ -47,6 +47,7 @@ def running_page(data, checksum, seed, table, kind=LOG_KIND):
                 table=table,
                 sequence=number(data, 8, 4),
                 aux=number(data, 12, 4),
+                sealed=True,
             )
     return None
 
