@@ -227,12 +227,14 @@ static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
     if (status != ESK_OK) {
         return status == ESK_E_IO ? status : ESK_OK;
     }
-    if (esk_kv_has_index(kv) && kv->pending + 2 > kv->slot_count &&
-        !esk_kv_slot_find(kv, record->hash, &slot)) {
-        originals->left++;
-        return ESK_OK;
+    bool has_room = !esk_kv_has_index(kv) ||
+                    kv->pending + 2 <= kv->slot_count ||
+                    esk_kv_slot_find(kv, record->hash, &slot);
+    originals->left += has_room ? 0 : 1;
+    if (has_room) {
+        esk_kv_slot_take(kv, record->hash, address,
+                         record->type == ESK_KV_DELETED);
     }
-    esk_kv_slot_take(kv, record->hash, address, record->type == ESK_KV_DELETED);
     return ESK_OK;
 }
 

@@ -267,9 +267,7 @@ static int record_replay(struct esk_kv *kv, struct esk_kv_walk *walk,
     struct esk_kv_index_open *index = esk_kv_index(kv);
     uint32_t leaf = esk_kv_leaf_of(index, record->hash);
     uint32_t mark = esk_kv_mark(kv, address);
-    if (record->salt > kv->salt_max) {
-        kv->salt_max = record->salt;
-    }
+    kv->salt_max = record->salt > kv->salt_max ? record->salt : kv->salt_max;
     if (esk_kv_mark_before(mark, index->from[esk_kv_segment(index, leaf)])) {
         return ESK_OK;
     }
