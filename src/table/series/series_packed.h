@@ -15,11 +15,10 @@
 #include "table/series/series_open.h"
 #include "table/series/series_rows.h"
 
-enum {
-    READERS_DEFAULT = 2,
-    /// Bit of a page's count: it is that of a seal, so it counts bytes.
-    PACKED_SEALED = 0x8000,
-};
+enum { READERS_DEFAULT = 2 };
+
+/// Bit of a page's count: it is that of a seal, so it counts bytes.
+#define PACKED_SEALED 0x8000u
 
 /// Names of pages that are at no data position: the write page, and no page.
 #define PACKED_WRITE UINT32_MAX
