@@ -35,7 +35,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 FLAVOUR ?= release
 B := build/$(FLAVOUR)
 
-FUZZ_SECONDS ?= 40
+FUZZ_SECONDS ?= 25
 CUTS ?= 100000
 SEED ?= 1
 DAMAGE_OPTIONS ?= --one-in 97 --drawn 20
@@ -197,7 +197,7 @@ damage: setup-build ## damaged media, by DAMAGE_OPTIONS; SEED=1
 	@scripts/damage $(DAMAGE_OPTIONS) --seed $(SEED)
 
 .PHONY: fuzz
-fuzz: setup-tools ## every fuzz target for FUZZ_SECONDS=40 each
+fuzz: setup-tools ## every fuzz target for FUZZ_SECONDS=25 each
 	@$(MAKE) FLAVOUR=fuzz fuzzers
 	@scripts/run_fuzz $(FUZZ_SECONDS) $(patsubst %.c,build/fuzz/%,$(FUZZ))
 
