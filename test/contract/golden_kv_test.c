@@ -3,16 +3,13 @@
 
 /// The frozen images of a kv table and of a bare store, format version 1:
 /// today's code reads them. What the collector moves when is no part of the
-/// format, so images are not compared byte for byte. `ESK_GOLDEN_WRITE=1`
-/// writes them again, which is right only together with a new format version.
-#include <stdio.h>
-#include <stdlib.h>
+/// format, so images are not compared byte for byte.
 #include <string.h>
 
 #include "esker/esker.h"
 #include "port/ram/ram.h"
 #include "test/harness/arena.h"
-#include "test/harness/esk_test.h"
+#include "test/harness/golden.h"
 #include "test/harness/media.h"
 
 enum {
@@ -129,15 +126,6 @@ static void image_make(const struct image *image,
     esk_kv_close(kv);
 }
 
-static void image_file(const struct image *image, const char *mode) {
-    FILE *file = fopen(image->path, mode);
-    ESK_CHECK(file != NULL);
-    size_t bytes = mode[0] == 'w' ? fwrite(memory, 1, bytes_of(image), file)
-                                  : fread(memory, 1, bytes_of(image), file);
-    (void)fclose(file);
-    ESK_CHECK_INT(bytes, bytes_of(image));
-}
-
 static void text_check(struct esk_kv *kv, const char *key, const char *text) {
     char found[24] = "";
     ESK_CONTEXT("key %s", key);
@@ -199,15 +187,15 @@ ESK_TEST(golden_kv_images_are_read_key_by_key) {
         struct esk_volume volume;
         struct esk_kv *kv = NULL;
         ESK_CONTEXT("%s", images[i].path);
-        if (getenv("ESK_GOLDEN_WRITE") != NULL) {
+        if (golden_is_written()) {
             memset(memory, 0xFF, sizeof memory);
             ESK_CHECK_INT(esk_ram_device_init(&ram, &images[i].geometry, memory,
                                               bytes_of(&images[i])),
                           ESK_OK);
             image_make(&images[i], &ram.device);
-            image_file(&images[i], "wb");
+            golden_file(images[i].path, "wb", memory, bytes_of(&images[i]));
         }
-        image_file(&images[i], "rb");
+        golden_file(images[i].path, "rb", memory, bytes_of(&images[i]));
         ESK_CHECK_INT(esk_ram_device_init(&ram, &images[i].geometry, memory,
                                           bytes_of(&images[i])),
                       ESK_OK);

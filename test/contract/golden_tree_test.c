@@ -3,16 +3,13 @@
 
 /// The frozen images of trees, format version 1: today's code reads them.
 /// Bytes behind a node's last entry are undefined, so images are not compared
-/// byte for byte. `ESK_GOLDEN_WRITE=1` writes them again, which is right only
-/// together with a new format version.
-#include <stdio.h>
-#include <stdlib.h>
+/// byte for byte.
 #include <string.h>
 
 #include "esker/esker.h"
 #include "port/ram/ram.h"
 #include "test/harness/arena.h"
-#include "test/harness/esk_test.h"
+#include "test/harness/golden.h"
 
 enum {
     BLOCKS = 24,
@@ -109,15 +106,6 @@ static void image_make(const struct esk_device *device, size_t which) {
     esk_tree_close(tree);
 }
 
-static void image_file(const char *path, const char *mode) {
-    FILE *file = fopen(path, mode);
-    ESK_CHECK(file != NULL);
-    size_t bytes = mode[0] == 'w' ? fwrite(image, 1, IMAGE_BYTES, file)
-                                  : fread(image, 1, IMAGE_BYTES, file);
-    (void)fclose(file);
-    ESK_CHECK_INT(bytes, IMAGE_BYTES);
-}
-
 ESK_TEST(golden_trees_are_read_row_by_row) {
     for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
         struct esk_geometry geometry = geometry_of(images[i].id);
@@ -131,15 +119,15 @@ ESK_TEST(golden_trees_are_read_row_by_row) {
         uint8_t expected[ROW_BYTES];
         uint32_t rows = 0;
         ESK_CONTEXT("%s", images[i].path);
-        if (getenv("ESK_GOLDEN_WRITE") != NULL) {
+        if (golden_is_written()) {
             memset(image, 0xFF, sizeof image);
             ESK_CHECK_INT(
                 esk_ram_device_init(&ram, &geometry, image, IMAGE_BYTES),
                 ESK_OK);
             image_make(&ram.device, i);
-            image_file(images[i].path, "wb");
+            golden_file(images[i].path, "wb", image, IMAGE_BYTES);
         }
-        image_file(images[i].path, "rb");
+        golden_file(images[i].path, "rb", image, IMAGE_BYTES);
         ESK_CHECK_INT(esk_ram_device_init(&ram, &geometry, image, IMAGE_BYTES),
                       ESK_OK);
         ESK_CHECK_INT(esk_volume_mount(&volume, &ram.device,
