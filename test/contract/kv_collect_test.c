@@ -34,6 +34,10 @@ static const struct esk_model_kv_run runs[] = {
       .value_max = 400,
       .key_max = 12,
       .pending = 70}},
+    /* Slots for a third of a block's records. */
+    {"index, few slots",
+     {.geometry = ESK_NOR(40, 8, 128)},
+     {.blocks = 3, .keys = 200, .value_max = 4, .key_max = 6, .pending = 16}},
     {"NOR, 3 blocks, batches",
      {.geometry = ESK_NOR(12, 8, 128)},
      {.blocks = 3,

@@ -178,6 +178,26 @@ ESK_TEST(keys_that_come_back_are_no_lost_keys) {
     esk_model_kv_free(&model);
 }
 
+/// Two keys whose hashes are equal in all 32 bits, and which came after the
+/// newest root.
+ESK_TEST(a_replay_finds_keys_of_one_hash) {
+    static const char *const keys[] = {"kc18133b", "keb14eca"};
+    model_start(&nor, 22, 3000);
+    for (uint32_t i = 0; i < 2; i++) {
+        ESK_CHECK_INT(esk_kv_put_u32(model.kv, keys[i], i), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_kv_sync(model.kv), ESK_OK);
+    ESK_CHECK_INT(model.kv->salt_max, 1);
+    ESK_CHECK_INT(esk_model_kv_open(&model), ESK_OK);
+    ESK_CHECK_INT(model.kv->salt_max, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t value = 2;
+        ESK_CHECK_INT(esk_kv_get_u32(model.kv, keys[i], &value), ESK_OK);
+        ESK_CHECK_INT(value, i);
+    }
+    esk_model_kv_free(&model);
+}
+
 /// Keys with hashes of one leaf: it gets pages until they are all there.
 ESK_TEST(a_leaf_has_as_many_pages_as_it_needs) {
     enum { WANTED = 150 };
