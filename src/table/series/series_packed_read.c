@@ -74,9 +74,7 @@ static uint16_t cell_of(const struct view *view,
 /// Reads the reader's next row. Returns false when there is none.
 static bool reader_next(const struct view *view, struct packed_reader *reader) {
     struct esk_series_packing *packing = view->packing;
-    if (view->name == PACKED_WRITE) {
-        esk_packed_extend(view->codec, &reader->state, view->limit);
-    }
+    esk_packed_extend(view->codec, &reader->state, view->limit);
     packing->row_page = PACKED_NONE;
     packing->sought_page = PACKED_NONE;
     if (esk_packed_next(view->codec, &reader->state, view->page,
