@@ -131,7 +131,7 @@ int esk_program_verify(struct esk_check *check, uint32_t bytes);
 
 /* For the checks of parts. */
 
-/// Whether `count` registers from `first` on are there.
+/// Whether register `first` is there, and `count` registers from it on.
 bool esk_check_registers(const struct esk_check *check, uint8_t first,
                          uint16_t count);
 /// Whether an instruction begins `distance` bytes behind the end of this one.

@@ -124,7 +124,8 @@ _Static_assert(ESK_PROGRAM_TABLE_BYTES == 8 && ESK_PROGRAM_HELPER_BYTES == 8,
 
 bool esk_check_registers(const struct esk_check *check, uint8_t first,
                          uint16_t count) {
-    return first + count <= check->code[ESK_PROGRAM_REGISTERS];
+    uint8_t registers = check->code[ESK_PROGRAM_REGISTERS];
+    return first < registers && count <= (uint8_t)(registers - first);
 }
 
 /// Notes the form of the instruction or output at offset `at`, behind `base`.
