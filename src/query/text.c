@@ -113,8 +113,10 @@ static bool text_check(struct esk_check *check, const uint8_t *op) {
                              esk_load_u16(op + 4));
     }
     if (op[0] == ESK_OUTPUT_TEXT) {
-        return esk_check_registers(check, op[1],
-                                   esk_text_slots(esk_load_u16(op + 2)));
+        /* Of more bytes the sum of esk_text_slots may be beyond 16 bits. */
+        uint16_t bytes = esk_load_u16(op + 2);
+        return bytes <= ESK_PROGRAM_REGISTERS_MAX * ESK_SLOT_BYTES &&
+               esk_check_registers(check, op[1], esk_text_slots(bytes));
     }
     if (op[0] == ESK_OP_LDT) {
         return op[3] >= 1 && op[3] <= ESK_SLOT_BYTES &&

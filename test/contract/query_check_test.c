@@ -225,6 +225,7 @@ ESK_TEST(program_check_refuses_helpers_text_and_outputs_of_no_kind) {
         ".table 0\n.out rowtext c1 0 4\nHALT",
         ".regs 2\n.out text r1 9\nHALT",
         ".regs 2\n.out text r2 0\nHALT",
+        ".regs 2\n.out text r0 65535\nHALT",
         ".regs 3\nLENGTH r3 r0 1\nHALT",
         ".regs 3\nLENGTH r0 r1 17\nHALT",
         ".regs 3\nSUBSTR r0 1 r1 17 0 1\nHALT",
