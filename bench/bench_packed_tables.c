@@ -108,14 +108,7 @@ static void table_make(struct bench_table *table,
         .index_count = 1,
         .codec = packed ? ESK_CODEC_PACKED : ESK_CODEC_RAW,
     };
-    struct esk_volume_config config = {.uuid = {0xE5, 0xCE}};
-    struct esk_fault fault;
-    BENCH_DO(
-        esk_volume_format(device, &config, table->page, sizeof table->page));
-    BENCH_DO(esk_volume_mount(&table->volume, device, 0, table->page,
-                              sizeof table->page));
-    BENCH_DO(esk_series_create(&table->volume, &spec, &fault));
-    esk_volume_unmount(&table->volume);
+    bench_format(table, device, &spec);
     BENCH_DO(bench_open(table, device, data, &shape, 0));
 }
 

@@ -192,6 +192,20 @@ struct bench_table {
     uint64_t page[BENCH_PAGE_BYTES_MAX / sizeof(uint64_t)];
 };
 
+/// Formats the device and creates the series on it.
+static inline void bench_format(struct bench_table *table,
+                                const struct esk_device *device,
+                                const struct esk_series_spec *spec) {
+    struct esk_volume_config config = {.uuid = {0xE5, 0xCE}};
+    struct esk_fault fault;
+    BENCH_DO(
+        esk_volume_format(device, &config, table->page, sizeof table->page));
+    BENCH_DO(esk_volume_mount(&table->volume, device, 0, table->page,
+                              sizeof table->page));
+    BENCH_DO(esk_series_create(&table->volume, spec, &fault));
+    esk_volume_unmount(&table->volume);
+}
+
 static inline void bench_create(struct bench_table *table,
                                 const struct esk_device *device,
                                 const struct bench_data *data,
@@ -217,14 +231,7 @@ static inline void bench_create(struct bench_table *table,
         .indexes = &index,
         .index_count = shape->index_count,
     };
-    struct esk_volume_config config = {.uuid = {0xE5, 0xCE}};
-    struct esk_fault fault;
-    BENCH_DO(
-        esk_volume_format(device, &config, table->page, sizeof table->page));
-    BENCH_DO(esk_volume_mount(&table->volume, device, 0, table->page,
-                              sizeof table->page));
-    BENCH_DO(esk_series_create(&table->volume, &spec, &fault));
-    esk_volume_unmount(&table->volume);
+    bench_format(table, device, &spec);
 }
 
 static inline struct esk_series_config
