@@ -169,8 +169,8 @@ class Tables(Mount):
             )
         if k_percent and store not in ("mu", "tnc"):
             raise schema_error(
-                f"create table '{name}': k is of the store mu, or tnc, not of {store}; "
-                "leave it out"
+                f"create table '{name}': k is of the stores mu and tnc, not of "
+                f"{store}; leave it out"
             )
         kept: list[Any] = []
         spec = ffi.new("struct esk_tree_spec *")

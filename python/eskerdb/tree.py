@@ -358,9 +358,7 @@ class Tree(OpenTree, WritableTable):
                 return
             except Full:
                 if pages and not has_begun:
-                    pages //= (
-                        2  # the most that it may need is more than it does
-                    )
+                    pages //= 2  # the count is of the worst case
                     continue
                 raise error(
                     lib.ESK_E_LIMIT,

@@ -219,7 +219,7 @@ def test_what_a_tree_cannot_be_is_refused(volume):
         volume.create_tree("map", var)
     with pytest.raises(SchemaError, match="no store 'tree'; choose one of"):
         volume.create_tree("map", COLUMNS, store="tree")
-    with pytest.raises(SchemaError, match="k is of the store mu"):
+    with pytest.raises(SchemaError, match="k is of the stores mu and tnc"):
         volume.create_tree("map", COLUMNS, store="wandering", k_percent=50)
     with pytest.raises(SchemaError, match="store"):
         volume.create_tree("map", COLUMNS, k_percent=95)

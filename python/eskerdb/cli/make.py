@@ -60,7 +60,7 @@ class Create:
     types   the stated types of columns, as COL=TYPE
     missing the missing values of columns, as COL=VALUE
     packing the options of packed pages; None: pages are raw
-    bitmaps of value indexes their buckets, by the column; 16 if left out
+    bitmaps the buckets of value indexes, by the column; 16 if left out
     """
 
     kind: Kind
@@ -136,7 +136,8 @@ K = Annotated[
         metavar="PERCENT",
         min=10,
         max=90,
-        help="mu: a leaf's share of a page. Default: 50.",
+        help="mu: a leaf's share of a page, default 50. tnc: a full node's, at "
+        "most 50, default 25.",
     ),
 ]
 Blocks = Annotated[
@@ -167,7 +168,7 @@ IsPacked = Annotated[
     bool,
     typer.Option(
         "--packed",
-        help="Store differences of rows, in bits: a page holds 1.6 to 11 times "
+        help="Store differences of rows, in bits: a page holds 1.6 to 10 times "
         "the rows (docs/packed.md).",
     ),
 ]
@@ -240,8 +241,8 @@ def check_kind(
         )
     if kind is not Kind.series and keys_repeat:
         raise typer.BadParameter("--keys-repeat is for series")
-    if k and store not in (None, Store.mu):
-        raise typer.BadParameter("--k is for --store mu")
+    if k and store not in (None, Store.mu, Store.tnc):
+        raise typer.BadParameter("--k is for --store mu and tnc")
 
 
 def packed_options(

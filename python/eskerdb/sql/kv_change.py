@@ -22,7 +22,6 @@ from eskerdb.sql import logical as lo
 from eskerdb.sql import rules
 from eskerdb.sql.access import Limits
 from eskerdb.sql.bytes_expr import Unsupported
-from eskerdb.sql.explain import text
 from eskerdb.sql.key_bounds import is_key, key_bounds
 from eskerdb.sql.source import Source
 from eskerdb.sql.table_change import (
@@ -33,6 +32,7 @@ from eskerdb.sql.table_change import (
     Values,
     of_row,
     reading,
+    rewrite_text,
 )
 
 _VALUE, _TYPE = 1, 2
@@ -177,14 +177,7 @@ class KvRewrite:
         return len(made)
 
     def explain(self) -> list[str]:
-        names = [column.name for column in self.table.columns]
-        what = f"Delete from {self.table.name}"
-        if self.changes:
-            sets = ", ".join(
-                f"{names[at]} = {text(value, ())}"
-                for at, value in self.changes.items()
-            )
-            what = f"Update {self.table.name}: {sets}"
+        what = rewrite_text(self.table, self.changes.items())
         return [f"{what}, at once: {self.bounds}"]
 
     def _keys(self, kv: Kv) -> Iterator[bytes]:

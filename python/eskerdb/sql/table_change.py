@@ -9,7 +9,7 @@ before the first is written; then a tree takes them as one batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,7 +31,9 @@ from eskerdb.sql.source import Refusal, Source, Span
 from eskerdb.sql.stored import catalog_column, stored
 from eskerdb.tree import Tree
 
-_OLD_END = "a series loses rows only at its old end: write DELETE FROM {} WHERE {} < .."
+_OLD_END = (
+    "a series loses rows only at its old end: write DELETE FROM {} WHERE {} < .."
+)
 Values = Sequence[Any]  # of the parameters, by index
 Handles = Mapping[str, Any]
 
@@ -110,6 +112,17 @@ def of_row(
         (),
         span,
     )
+
+
+def rewrite_text(
+    table: p.TableInfo, changes: Iterable[tuple[int, e.Expr]]
+) -> str:
+    """Returns what an UPDATE changes, or that there are none: a DELETE."""
+    names = [column.name for column in table.columns]
+    sets = [f"{names[at]} = {text(value, names)}" for at, value in changes]
+    if sets:
+        return f"Update {table.name}: {', '.join(sets)}"
+    return f"Delete from {table.name}"
 
 
 def _is_direct(value: e.Expr) -> bool:
@@ -305,14 +318,7 @@ class Rewrite:
         return len(found)
 
     def explain(self) -> list[str]:
-        names = [column.name for column in self.table.columns]
-        what = f"Delete from {self.table.name}"
-        if self.changes:
-            sets = ", ".join(
-                f"{names[at]} = {text(value, names)}"
-                for at, value in self.changes
-            )
-            what = f"Update {self.table.name}: {sets}"
+        what = rewrite_text(self.table, self.changes)
         return [f"{what}, in one batch:", *self.reading.explain()]
 
     def _changed(self, number: int, row: bytes, values: list[Any]) -> bytes:
