@@ -266,17 +266,18 @@ static void live(const struct logger_config *config, bool from_start) {
 static void check_resets(const struct esk_geometry *geometry, uint64_t seed,
                          const struct logger_config *config, bool from_start) {
     const struct esk_sim_config chip = {.geometry = *geometry, .seed = seed};
+    uint32_t resets = esk_test_rounds(RESETS / 4, RESETS);
     ESK_CHECK_INT(esk_sim_create(&sim, &chip), ESK_OK);
     state = seed;
     seconds = row_count = synced = samples = cuts_in_recovery = 0;
-    for (unsigned reset = 0; reset < RESETS; reset++) {
+    for (unsigned reset = 0; reset < resets; reset++) {
         char text[128];
         esk_sim_describe(sim, text, sizeof text);
         ESK_CONTEXT("reset %u, %s", reset, text);
         live(config, from_start);
     }
     ESK_CHECK_INT(esk_sim_violations(sim), 0);
-    ESK_CHECK(samples > 10 * RESETS);
+    ESK_CHECK(samples > 10 * resets);
     ESK_CHECK(cuts_in_recovery > 0);
     esk_sim_destroy(sim);
 }

@@ -248,7 +248,7 @@ ESK_TEST(batches_change_what_their_puts_and_deletes_would) {
 }
 
 ESK_TEST(power_loss_leaves_whole_batches) {
-    unsigned cuts = esk_test_is_deep() ? 500 : 100;
+    unsigned cuts = esk_test_rounds(30, 500);
     const char *given = getenv("ESK_SEED");
     uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : 300;
     for (unsigned run = 0; run < RUNS; run++) {
@@ -326,8 +326,7 @@ ESK_TEST(a_batch_that_fails_leaves_the_table_as_it_was) {
             const struct esk_sim_failures failures = {
                 .transfer = {.per_million = rate}};
             run_make(run, rate);
-            full +=
-                failures_run(&failures, esk_test_is_deep() ? 800 : 300) ? 0 : 1;
+            full += failures_run(&failures, esk_test_rounds(150, 800)) ? 0 : 1;
         }
     }
     ESK_CHECK(full <= 4);
@@ -335,7 +334,8 @@ ESK_TEST(a_batch_that_fails_leaves_the_table_as_it_was) {
 
 ESK_TEST(a_batch_survives_programs_that_fail) {
     for (unsigned run = 0; run < RUNS; run++) {
-        for (uint32_t seed = 0; has_blocks(run) && seed < 8; seed++) {
+        for (uint32_t seed = 0; has_blocks(run) && seed < esk_test_rounds(3, 8);
+             seed++) {
             const struct esk_sim_failures failures = {
                 .program = {.burst_start = 100 + seed * 9, .burst_length = 1}};
             run_make(run, seed);

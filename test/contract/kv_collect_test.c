@@ -74,8 +74,9 @@ static void fill(void) {
 }
 
 ESK_TEST(power_cuts_do_not_use_up_the_block_that_the_collector_needs) {
+    uint32_t seeds = esk_test_rounds(1, 6);
     for (unsigned run = 0; run < RUNS; run++) {
-        for (uint64_t seed = 1; seed <= 6; seed++) {
+        for (uint64_t seed = 1; seed <= seeds; seed++) {
             run_start(run, seed);
             fill();
             for (unsigned cut = 0; cut < 300; cut++) {
@@ -151,8 +152,9 @@ ESK_TEST(the_collector_tells_the_keys_that_it_loses) {
 
 /// A block fails while the collector needs it: a delete that is synced stays.
 ESK_TEST(deletes_stay_when_the_collector_loses_its_block) {
+    uint32_t seeds = esk_test_rounds(10, 40);
     for (unsigned run = 0; run < RUNS; run++) {
-        for (uint64_t seed = 1; seed <= 40; seed++) {
+        for (uint64_t seed = 1; seed <= seeds; seed++) {
             run_start(run, seed);
             fill();
             for (unsigned i = 0; i < 60; i++) {
@@ -181,8 +183,9 @@ ESK_TEST(deletes_stay_when_the_collector_loses_its_block) {
 
 /// Damage where power cuts stopped the collector, too.
 ESK_TEST(damage_between_power_cuts_ends_no_call_badly) {
+    uint32_t seeds = esk_test_rounds(1, 6);
     for (unsigned run = 0; run < RUNS; run++) {
-        for (uint64_t seed = 1; seed <= 6; seed++) {
+        for (uint64_t seed = 1; seed <= seeds; seed++) {
             run_start(run, seed);
             fill();
             for (unsigned cut = 0; cut < 100; cut++) {

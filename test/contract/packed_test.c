@@ -55,6 +55,7 @@ static void verify(struct esk_model_series *model) {
 }
 
 ESK_TEST(packed_tables_have_the_rows_of_a_model) {
+    uint32_t rows = esk_test_rounds(230, 700);
     for (uint32_t i = 0; i < TABLES; i++) {
         for (uint32_t medium = 0; medium < MEDIA; medium++) {
             for (uint32_t c = 0; c < 4; c++) {
@@ -64,7 +65,7 @@ ESK_TEST(packed_tables_have_the_rows_of_a_model) {
                             (unsigned)cadences[c]);
                 model_make(&model, &tables[i], &media[medium], 7 + c);
                 for (uint32_t life = 0; life < 3; life++) {
-                    for (uint32_t row = 1; row < 700; row++) {
+                    for (uint32_t row = 1; row < rows; row++) {
                         int status = esk_model_series_append(&model);
                         ESK_CHECK(status == ESK_OK || status == ESK_FULL);
                         if (row % cadences[c] == 0) {

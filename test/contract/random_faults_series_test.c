@@ -176,7 +176,7 @@ ESK_TEST(series_keeps_its_promises_in_a_life_that_failed) {
 
 ESK_TEST(series_keeps_its_promises_under_random_faults) {
     lives_run(environment("ESK_SEED", 1),
-              environment("ESK_LIVES", esk_test_is_deep() ? LIVES : LIVES / 3));
+              environment("ESK_LIVES", esk_test_rounds(LIVES / 6, LIVES)));
 }
 
 /// A card lost pages in its cache, and tore one of a lap ago after the oldest

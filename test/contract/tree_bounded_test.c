@@ -10,7 +10,7 @@
 
 #include "test/harness/tree_fixture.h"
 
-enum { KEYS = 4000, LAPS = 4 };
+enum { KEYS = 4000 };
 
 /// Which rows are changed; MOUNTED: any, each after a mount.
 enum changes { RANDOM, FEW_OFTEN, IN_ORDER, ONE, MOUNTED, CHANGES };
@@ -65,8 +65,8 @@ static uint32_t key_next(struct esk_model_tree *model, enum changes changes,
 static void changes_run(struct esk_model_tree *model, enum changes changes,
                         uint32_t pages) {
     uint32_t number = 0;
-    uint64_t end =
-        esk_sim_counters(model->sim)->programs + (uint64_t)LAPS * pages;
+    uint64_t end = esk_sim_counters(model->sim)->programs +
+                   (uint64_t)esk_test_rounds(1, 4) * pages;
     programs = 0;
     calls = 0;
     while (esk_sim_counters(model->sim)->programs < end) {

@@ -8,7 +8,7 @@
 #include "table/tree/tree.h"
 #include "test/harness/tree_fixture.h"
 
-enum { CUTS = 30, CHANGES = 40, DELETES = 8, TRIES = 6 };
+enum { CHANGES = 40, DELETES = 8, TRIES = 6 };
 
 static const struct {
     struct esk_geometry geometry;
@@ -116,8 +116,9 @@ static void use(uint32_t cut, const struct esk_sim *sim,
 }
 
 static void cuts_run(enum where where) {
+    uint32_t cuts = esk_test_rounds(8, 30);
     static struct esk_model_tree expected;
-    for (uint32_t cut = 1; cut <= CUTS; cut++) {
+    for (uint32_t cut = 1; cut <= cuts; cut++) {
         struct esk_sim *sim = NULL;
         uint32_t number = model_tree_key_there(&model);
         expected = model;

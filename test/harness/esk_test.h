@@ -53,6 +53,11 @@ static inline bool esk_test_is_deep(void) {
     return getenv("ESK_DEEP") != NULL;
 }
 
+/// Of two counts, or steps, of a campaign the one of this run.
+static inline uint32_t esk_test_rounds(uint32_t quick, uint32_t deep) {
+    return esk_test_is_deep() ? deep : quick;
+}
+
 /// One copy a program: a test program is one translation unit.
 static struct esk_test_state esk_test_state_;
 
