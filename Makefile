@@ -22,7 +22,8 @@
 #
 # FLAVOUR says how: each has its own compiler, flags and folder in build/.
 # Tests run with the core's assertions on (include/esker/assert.h): flavours
-# test, asan and fuzz. `release` is what a user builds, and what is measured.
+# test, asan and fuzz. Compiling takes longer than running them, so -O1.
+# `release` is what a user builds, and what is measured.
 
 # Two jobs unless the caller names a number.
 ifeq ($(MAKELEVEL),0)
@@ -91,46 +92,46 @@ CC_release := gcc
 CFLAGS_release := -O2 -g
 
 CC_test := gcc
-CFLAGS_test := -O2 -g -DESK_ASSERTS=1
+CFLAGS_test := -O1 -g1 -DESK_ASSERTS=1
 
 CC_shape := gcc
-CFLAGS_shape := -O2 -g -DESK_ASSERTS=1 -DESK_COUNTERS=0 \
+CFLAGS_shape := -O1 -g1 -DESK_ASSERTS=1 -DESK_COUNTERS=0 \
     '-DESK_SHAPE="test/shape/log_shape.h"'
 
 CC_shape_tree := gcc
-CFLAGS_shape_tree := -O2 -g -DESK_ASSERTS=1 \
+CFLAGS_shape_tree := -O1 -g1 -DESK_ASSERTS=1 \
     '-DESK_SHAPE="test/shape/tree_shape.h"'
 
 CC_shape_kv := gcc
-CFLAGS_shape_kv := -O2 -g -DESK_ASSERTS=1 \
+CFLAGS_shape_kv := -O1 -g1 -DESK_ASSERTS=1 \
     '-DESK_SHAPE="test/shape/kv_shape.h"'
 
 CC_shape_kv_index := gcc
-CFLAGS_shape_kv_index := -O2 -g -DESK_ASSERTS=1 \
+CFLAGS_shape_kv_index := -O1 -g1 -DESK_ASSERTS=1 \
     '-DESK_SHAPE="test/shape/kv_index_shape.h"'
 
 CC_shape_bare := gcc
-CFLAGS_shape_bare := -O2 -g -DESK_ASSERTS=1 \
+CFLAGS_shape_bare := -O1 -g1 -DESK_ASSERTS=1 \
     '-DESK_SHAPE="test/shape/bare_shape.h"'
 
 # Without counters: no call of the core may depend on them.
 CC_uncounted := gcc
-CFLAGS_uncounted := -O2 -g -DESK_ASSERTS=1 -DESK_COUNTERS=0
+CFLAGS_uncounted := -O1 -g1 -DESK_ASSERTS=1 -DESK_COUNTERS=0
 uncounted_program := build/uncounted/test/contract/tree_collect_test
 
 CC_asan := gcc
-CFLAGS_asan := -O1 -g -DESK_ASSERTS=1 -fsanitize=address,undefined \
+CFLAGS_asan := -O1 -g1 -DESK_ASSERTS=1 -fsanitize=address,undefined \
     -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS_asan := -fsanitize=address,undefined
 
 CC_coverage := clang-19
 # Offset enums are added to one another; only clang minds.
-CFLAGS_coverage := -Wno-enum-enum-conversion -O0 -g -DESK_ASSERTS=1 \
+CFLAGS_coverage := -Wno-enum-enum-conversion -O1 -DESK_ASSERTS=1 \
     -fprofile-instr-generate -fcoverage-mapping
 LDFLAGS_coverage := -fprofile-instr-generate
 
 CC_fuzz := clang-19
-CFLAGS_fuzz := -Wno-enum-enum-conversion -O1 -g -DESK_ASSERTS=1 -fsanitize=fuzzer-no-link,address,undefined \
+CFLAGS_fuzz := -Wno-enum-enum-conversion -O1 -g1 -DESK_ASSERTS=1 -fsanitize=fuzzer-no-link,address,undefined \
     -fno-sanitize-recover=all
 LDFLAGS_fuzz := -fsanitize=fuzzer,address,undefined
 
@@ -335,7 +336,8 @@ check: ## everything CI runs
 
 .PHONY: nightly
 nightly: ## the campaigns, deep: NIGHTLY_CUTS, _FUZZ_SECONDS, _DRAWN; SEED=1
-	@ESK_DEEP=1 ESK_IMAGES=10000 CUTS=$(NIGHTLY_CUTS) SEED=$(SEED) \
+	@ESK_DEEP=1 ESK_IMAGES=10000 ESK_STATEMENTS=3000 ESK_C_STATEMENTS=1500 \
+	    CUTS=$(NIGHTLY_CUTS) SEED=$(SEED) \
 	    FUZZ_SECONDS=$(shell expr $(NIGHTLY_FUZZ_SECONDS) / $(words $(FUZZ))) \
 	    DAMAGE_OPTIONS="--deep --drawn $(NIGHTLY_DRAWN)" \
 	    scripts/check test test-asan damage powercut fuzz

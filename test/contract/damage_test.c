@@ -337,7 +337,7 @@ ESK_TEST(damage_of_several_pages_never_makes_a_wrong_row) {
         damage_make(&damage, &images[i]);
         superblocks_find(&damage, supers);
         for (uint32_t round = 0; round < 1500; round++) {
-            uint32_t pages[REPLACED_MAX];
+            uint32_t pages[REPLACED_MAX] = {0};
             uint32_t count = 2 + draw(&damage, REPLACED_MAX - 1);
             uint32_t start = draw(&damage, page_count(&damage));
             bool beside = round % 3 == 0;

@@ -12,7 +12,7 @@ from sql_statements import Statements
 from test_sql_machine import bucket, data, nulled, same_rows
 
 SEED = int(os.environ.get("ESK_SEED", "1"))
-STATEMENTS = int(os.environ.get("ESK_C_STATEMENTS", "120"))
+STATEMENTS = int(os.environ.get("ESK_C_STATEMENTS", "60"))
 SCHEMA = """
 CREATE TABLE t (k u32 PRIMARY KEY, a i32, b i16 MISSING 2,
     f f32, g f64, n text(5));
