@@ -136,7 +136,14 @@ TABLES = (
                 "reads anywhere, max",
                 "bytes per record",
             )
-            for bits in (0, 8, 16, 32, 64)
+            for bits in (0, 8, 16, 32, 64, "64 given")
+        )
+        + (
+            (
+                "reads anywhere, of 64 given buckets', %",
+                "bitmap, reads anywhere, of 64 given buckets'",
+                "*",
+            ),
         ),
     ),
     (

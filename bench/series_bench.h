@@ -179,6 +179,7 @@ struct bench_shape {
     uint8_t index_count;      ///< 0 or 1, on the data set's value column
     uint8_t bitmap_bits;      ///< of that index
     uint16_t key_index_bytes; ///< 0: the default
+    bool given;               ///< buckets of equally many rows of the data set
 };
 
 /// A table under measurement.
@@ -206,6 +207,35 @@ static inline void bench_format(struct bench_table *table,
     esk_volume_unmount(&table->volume);
 }
 
+static inline union esk_number bench_number(const struct bench_data *data,
+                                            double value) {
+    union esk_number number = {.u = 0};
+    if (data->value_type == ESK_TYPE_F32) {
+        number.f32 = (float)value;
+    } else {
+        number.i = (int64_t)value;
+    }
+    return number;
+}
+
+/// Gives an index the edges of buckets of equally many rows of the data set:
+/// what a developer could know at best.
+static inline void bench_edges(const struct bench_data *data,
+                               struct esk_index_spec *index) {
+    static uint8_t edges[64 * 4];
+    uint32_t buckets = index->bitmap_bits;
+    double before = data->values[0];
+    index->edges = edges;
+    for (uint32_t i = 1; i < buckets; i++) {
+        double value = data->values[(uint64_t)data->count * i / buckets];
+        if (value > before) {
+            union esk_number edge = bench_number(data, value);
+            memcpy(edges + (size_t)4 * index->edge_count++, &edge, 4);
+            before = value;
+        }
+    }
+}
+
 static inline void bench_create(struct bench_table *table,
                                 const struct esk_device *device,
                                 const struct bench_data *data,
@@ -231,6 +261,9 @@ static inline void bench_create(struct bench_table *table,
         .indexes = &index,
         .index_count = shape->index_count,
     };
+    if (shape->given) {
+        bench_edges(data, &index);
+    }
     bench_format(table, device, &spec);
 }
 
@@ -324,17 +357,6 @@ static inline void bench_key_range(struct bench_table *table, uint32_t first,
         .key_max = bench_key(table->data, first + count - 1),
     };
     BENCH_HOLDS(bench_query(table, &query) == count);
-}
-
-static inline union esk_number bench_number(const struct bench_data *data,
-                                            double value) {
-    union esk_number number = {.u = 0};
-    if (data->value_type == ESK_TYPE_F32) {
-        number.f32 = (float)value;
-    } else {
-        number.i = (int64_t)value;
-    }
-    return number;
 }
 
 /// The rows of `span`.

@@ -71,7 +71,9 @@ _LETTERS = {
     "f64": "d",
 }
 VAR_REF_BYTES = lib.ESK_VAR_REF_BYTES
-BITMAP = 16  # buckets of a value index for which none are chosen
+# Buckets of a value index for which none are chosen: noisy data needs as many,
+# and data that changes slowly pays little for them.
+BITMAP = 64
 
 
 @dataclass(frozen=True)

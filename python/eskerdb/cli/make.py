@@ -60,7 +60,7 @@ class Create:
     types   the stated types of columns, as COL=TYPE
     missing the missing values of columns, as COL=VALUE
     packing the options of packed pages; None: pages are raw
-    bitmaps the buckets of value indexes, by the column; 16 if left out
+    bitmaps the buckets of value indexes, by the column; 64 if left out
     """
 
     kind: Kind
@@ -110,7 +110,7 @@ Indexes = Annotated[
         "--index",
         metavar="COL",
         help="Index values of COL. Import chooses the bitmap from the rows; "
-        "create takes 16 buckets.",
+        "create takes 64 buckets.",
     ),
 ]
 KindOf = Annotated[

@@ -370,7 +370,7 @@ def _index(
     created.indexes.append(
         schema.Index(
             node.column,
-            options.get("bitmap", 16),
+            options.get("bitmap", schema.BITMAP),
             tuple(edges) if edges else None,
         )
     )
