@@ -229,7 +229,7 @@ mcu-budgets: setup-tools ## makes the budgets of make mcu again
 	@scripts/mcu --renew
 
 .PHONY: bench
-bench: bench-series bench-tree bench-kv bench-kv-host bench-tnc bench-stores bench-packed bench-command bench-query ## every benchmark
+bench: bench-series bench-tree bench-kv bench-kv-host bench-tnc bench-stores bench-packed bench-sorted bench-command bench-query ## every benchmark
 
 .PHONY: bench-series
 bench-series: setup-check ## the series table's figures; OUT=file.json
@@ -266,6 +266,11 @@ bench-packed: setup-check ## packed pages' figures; OUT=file.json
 	@$(MAKE) FLAVOUR=release benches
 	@scripts/bench packed $(if $(OUT),--out $(OUT))
 
+.PHONY: bench-sorted
+bench-sorted: setup-check ## sizes of a sorted value index, modelled; OUT=file.json
+	@$(MAKE) FLAVOUR=release build/release/bench/bench_sorted_model
+	@scripts/bench sorted $(if $(OUT),--out $(OUT))
+
 .PHONY: bench-command
 bench-command: setup-check ## the command's import and start; OUT=file.json
 	@scripts/bench command $(if $(OUT),--out $(OUT))
@@ -296,6 +301,8 @@ results: ## makes docs/results again: bench, size and mcu
 	@.venv/bin/python bench/report_stores.py build/check/stores.json
 	@$(MAKE) bench-packed OUT=build/check/packed.json
 	@.venv/bin/python bench/report_packed.py build/check/packed.json
+	@$(MAKE) bench-sorted OUT=build/check/sorted.json
+	@.venv/bin/python bench/report_sorted.py build/check/sorted.json
 	@$(MAKE) bench-command OUT=build/check/command.json
 	@.venv/bin/python bench/report_command.py build/check/command.json
 	@$(MAKE) bench-query OUT=build/check/query.json
