@@ -187,9 +187,8 @@ test-asan: setup-build ## the C tests under address and UB sanitizers
 powercut: setup-build ## power-cut campaign: CUTS=100000 SEED=1
 	@$(MAKE) FLAVOUR=test powercuts shapes
 	@$(foreach f,$(SHAPES),$(MAKE) FLAVOUR=$(f) shapes &&) true
-	@ESK_DEEP=1 scripts/run_tests $(shaped_programs)
-	@set -e; for campaign in $(patsubst %.c,build/test/%,$(POWERCUT)); do \
-	    ESK_CUTS=$(CUTS) ESK_SEED=$(SEED) $$campaign; done
+	@ESK_DEEP=1 ESK_CUTS=$(CUTS) ESK_SEED=$(SEED) scripts/run_tests --say --timeout 86400 \
+	    $(patsubst %.c,build/test/%,$(POWERCUT)) $(shaped_programs)
 
 .PHONY: damage
 damage: setup-build ## damaged media, by DAMAGE_OPTIONS; SEED=1
