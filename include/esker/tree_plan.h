@@ -50,9 +50,11 @@ struct esk_tree_need {
     uint16_t leaf_entry_bytes;  ///< a row
     uint16_t index_entry_bytes; ///< a key and a page number
     uint8_t store;              ///< enum esk_tree_store
-    uint8_t k_percent;    ///< share of the leaf's level in a page; 0: best
+    uint8_t k_percent;    ///< share of the leaf's level in a page, tnc: of a
+                          ///< node; 0: best
     uint8_t height_most;  ///< limit for the best k; 0: none
     uint8_t fill_percent; ///< 50 .. 100; 0: ESK_TREE_PLAN_FILL_RANDOM
+    uint8_t frames;       ///< config.frames; 0: the store's default
 };
 
 /// Result.
@@ -61,17 +63,22 @@ struct esk_tree_plan {
     uint32_t pages_least;  ///< live pages when every node is full
     uint32_t pages;        ///< live pages at fill_percent
     uint32_t blocks_least; ///< of a region with room for the collector
+    uint32_t arena_bytes;  ///< of esk_tree_open, on this processor, no parts
+    uint32_t call_pages;   ///< page programs of a put or delete, at most
     /// Page programs an update in thousandths, with splits: without GC; with
     /// GC for updates uniform over the keys; with GC, for any updates, at most.
+    /// tnc: with a sync after each update.
     uint32_t programs_milli;
     uint32_t programs_gc_milli;
     uint32_t programs_most_milli; ///< UINT32_MAX: the region is too small
     uint32_t life_days;           ///< at programs_most_milli; 0: not computed
     uint16_t leaf_entries;
-    uint8_t k_percent;    ///< given or best; 100 for other stores than mu
+    uint8_t k_percent;    ///< given or best; 100 for other stores than mu, tnc
     uint8_t height;       ///< at fill_percent: page reads a get
     uint8_t height_least; ///< of a tree of full nodes
     uint8_t height_most;  ///< of a tree of half-full nodes
+    uint8_t frames;       ///< given or the default
+    uint8_t frames_least; ///< for height_most
 };
 
 /// Sets the header bytes of `need` to those of EskerDB's pages for
@@ -87,7 +94,9 @@ uint16_t esk_tree_plan_entries(const struct esk_tree_need *need,
 
 /// Sets `k_percent` to the largest k with which a tree of at most
 /// need->height_most levels holds need->rows rows in whatever order they
-/// arrive: the fewest pages. lrun-kmutree-2012, formula (1).
+/// arrive: the fewest pages. lrun-kmutree-2012, formula (1). For tnc to the
+/// least from esk_tree_create's default on, in as many levels as the frames
+/// allow.
 /// Returns  ESK_OK; ESK_NOT_FOUND when there is none.
 int esk_tree_plan_best_k(const struct esk_tree_need *need, uint8_t *k_percent);
 

@@ -20,15 +20,14 @@ BLOCKS_LEAST = 4
 _UNBOUNDED = 0xFFFFFFFF
 
 
-# The stores that plan() knows.
-PLANNED = tuple(name for name in STORES if name != "tnc")
-
-
 @dataclass(frozen=True)
 class TreePlan:
     """What follows from a need; see include/esker/tree_plan.h.
 
-    programs       page programs an update, splits included
+    frames         of the pool, and for height_most at least
+    arena_bytes    RAM of an open tree, on this processor
+    call_pages     page programs of a put or delete, at most
+    programs       page programs an update, splits included; tnc: and a sync
     programs_gc    with garbage collection, updates uniform over the keys
     programs_most  with garbage collection, whatever the updates are; None:
                    the region is too small for a bound
@@ -45,6 +44,10 @@ class TreePlan:
     pages_least: int
     pages: int
     blocks_least: int
+    frames: int
+    frames_least: int
+    arena_bytes: int
+    call_pages: int
     programs: float
     programs_gc: float | None
     programs_most: float | None
@@ -61,19 +64,22 @@ def plan(
     k_percent: int = 0,
     height_most: int = 0,
     fill_percent: int = 0,
+    frames: int = 0,
     blocks: int = 0,
     updates_a_day: int = 0,
     endurance: int = 0,
 ) -> TreePlan:
     """Returns the plan for a tree of `rows` rows on pages of `geometry`.
 
-    k_percent    of a mu store; 0: the largest that holds the rows
+    k_percent    of a mu store; 0: the largest that holds the rows. tnc: 0:
+                 the default, more if the rows need it
+    frames       of the pool; 0: the store's default
     blocks       of the table's region; 0: the fewest
     Raises Invalid when a number is out of range, NotFound when the plan has
     no such tree that holds the rows in every order of arrival.
     """
-    if store not in PLANNED:
-        raise ValueError(f"store {store!r} is not one of {list(PLANNED)}")
+    if store not in STORES:
+        raise ValueError(f"store {store!r} is not one of {list(STORES)}")
     need = ffi.new("struct esk_tree_need *")
     values = {
         "rows": rows,
@@ -88,6 +94,7 @@ def plan(
         "k_percent": k_percent,
         "height_most": height_most,
         "fill_percent": fill_percent,
+        "frames": frames,
     }
     for name, value in values.items():
         try:
@@ -230,6 +237,10 @@ def _taken(store: str, out: object) -> TreePlan:
         pages_least=out.pages_least,
         pages=out.pages,
         blocks_least=out.blocks_least,
+        frames=out.frames,
+        frames_least=out.frames_least,
+        arena_bytes=out.arena_bytes,
+        call_pages=out.call_pages,
         programs=out.programs_milli / 1000,
         programs_gc=_programs(out.programs_gc_milli),
         programs_most=_programs(out.programs_most_milli),
@@ -248,7 +259,6 @@ def part_endurance(name: str) -> int:
 
 
 __all__ = [
-    "PLANNED",
     "STORES",
     "SyncPlan",
     "TreePlan",

@@ -387,6 +387,7 @@ struct esk_tree_need {
     uint8_t k_percent;
     uint8_t height_most;
     uint8_t fill_percent;
+    uint8_t frames;
     ...;
 };
 struct esk_tree_plan {
@@ -394,6 +395,8 @@ struct esk_tree_plan {
     uint32_t pages_least;
     uint32_t pages;
     uint32_t blocks_least;
+    uint32_t arena_bytes;
+    uint32_t call_pages;
     uint32_t programs_milli;
     uint32_t programs_gc_milli;
     uint32_t programs_most_milli;
@@ -403,6 +406,8 @@ struct esk_tree_plan {
     uint8_t height;
     uint8_t height_least;
     uint8_t height_most;
+    uint8_t frames;
+    uint8_t frames_least;
     ...;
 };
 

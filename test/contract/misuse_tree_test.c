@@ -478,7 +478,8 @@ ESK_TEST(tree_plan_answers_any_need) {
             .store = (uint8_t)(drawn[10] % 6),
             .k_percent = bytes[drawn[11] % BYTES],
             .height_most = bytes[drawn[12] % BYTES],
-            .fill_percent = bytes[drawn[13] % BYTES]};
+            .fill_percent = bytes[drawn[13] % BYTES],
+            .frames = bytes[drawn[14] % BYTES]};
         ESK_CONTEXT("need %u", i);
         int status = esk_tree_plan(&need, &plan);
         ESK_CHECK(status == ESK_OK || status == ESK_E_INVALID ||

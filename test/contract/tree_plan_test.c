@@ -32,6 +32,11 @@ static const struct shape shapes[] = {
     {&esk_store_mu, ESK_STORE_MU, 0, 2048, 16, ROWS_MAX},
     {&esk_store_wandering, ESK_STORE_WANDERING, 0, 512, 16, 2000},
     {&esk_store_wandering, ESK_STORE_WANDERING, 0, 2048, 16, ROWS_MAX},
+    {&esk_store_tnc, ESK_STORE_TNC, 0, 256, 16, 2000},
+    {&esk_store_tnc, ESK_STORE_TNC, 0, 512, 16, 2000},
+    {&esk_store_tnc, ESK_STORE_TNC, 50, 512, 4, 5000},
+    {&esk_store_tnc, ESK_STORE_TNC, 10, 2048, 64, ROWS_MAX},
+    {&esk_store_tnc, ESK_STORE_TNC, 0, 2048, 16, ROWS_MAX},
     {&esk_store_inplace, ESK_STORE_INPLACE, 0, 512, 16, 5000},
     {&esk_store_inplace, ESK_STORE_INPLACE, 0, 2048, 16, ROWS_MAX},
 };
@@ -58,6 +63,13 @@ struct model {
     uint8_t page[2048];
 };
 
+/// What changes cost.
+struct costs {
+    uint32_t changes;
+    uint32_t milli; ///< programs a change, in thousandths
+    uint32_t most;  ///< of a call
+};
+
 static void model_series_make(struct model *model, const struct shape *shape,
                               const struct esk_tree_plan *plan) {
     struct esk_sim_config sim = {
@@ -77,10 +89,11 @@ static void model_series_make(struct model *model, const struct shape *shape,
                                  .store = shape->id,
                                  .k_percent = plan->k_percent,
                                  .blocks = plan->blocks_least};
-    struct esk_tree_config config = {.store = shape->store, .frames = 8};
+    struct esk_tree_config config = {.store = shape->store,
+                                     .frames = plan->frames};
     struct esk_table_info info;
     struct esk_fault fault;
-    if (shape->id != ESK_STORE_MU) {
+    if (shape->id != ESK_STORE_MU && shape->id != ESK_STORE_TNC) {
         spec.k_percent = 0;
     }
     ESK_CHECK_INT(esk_sim_create(&model->sim, &sim), ESK_OK);
@@ -91,6 +104,7 @@ static void model_series_make(struct model *model, const struct shape *shape,
     ESK_CHECK_INT(esk_tree_create(&model->volume, &spec, &fault), ESK_OK);
     ESK_CHECK_INT(esk_volume_find(&model->volume, "t", &info), ESK_OK);
     uint32_t bytes = esk_tree_arena_bytes(&model->volume, &info, &config);
+    ESK_CHECK(plan->arena_bytes >= bytes && plan->arena_bytes <= bytes + 64);
     model->arena = malloc(bytes);
     ESK_CHECK_INT(test_tree_open(&model->tree, &model->volume, "t", &config,
                                  model->arena, bytes),
@@ -102,6 +116,30 @@ static void model_series_free(struct model *model) {
     esk_volume_unmount(&model->volume);
     esk_sim_destroy(model->sim);
     free(model->arena);
+}
+
+/// Changes rows, each with a sync, until the region was written some times.
+static void model_series_change(struct model *model, uint32_t rows,
+                                uint32_t laps, struct costs *costs) {
+    const struct esk_sim_counters *now = esk_sim_counters(model->sim);
+    uint8_t row[ROW_BYTES] = {0};
+    uint64_t random = 88172645463325252u;
+    uint64_t first = now->programs;
+    *costs = (struct costs){0};
+    while (now->programs - first < laps) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        uint32_t key = (uint32_t)((random >> 32) * rows >> 32);
+        uint64_t before = now->programs;
+        memcpy(row, &key, sizeof key);
+        ESK_CHECK_INT(esk_tree_put(model->tree, row), ESK_OK);
+        uint64_t call = now->programs - before;
+        costs->most = call > costs->most ? (uint32_t)call : costs->most;
+        ESK_CHECK_INT(esk_tree_sync(model->tree), ESK_OK);
+        costs->changes++;
+    }
+    costs->milli = (uint32_t)((now->programs - first) * 1000 / costs->changes);
 }
 
 enum order { ORDER_RISING, ORDER_FALLING, ORDER_RANDOM, ORDER_COUNT };
@@ -133,6 +171,13 @@ static void model_series_fill(struct model *model, enum order order,
         memcpy(row, &keys[i], sizeof keys[i]);
         ESK_CHECK_INT(esk_tree_put(model->tree, row), ESK_OK);
     }
+}
+
+/// Full nodes of tnc that a page takes.
+static uint32_t nodes_a_page(const struct esk_tree_need *need,
+                             const struct esk_tree_plan *plan) {
+    uint32_t body = (uint32_t)need->page_bytes - need->page_header_bytes;
+    return body / (body * plan->k_percent / 100u);
 }
 
 ESK_TEST(tree_plan_s_region_takes_the_rows_it_was_asked_for) {
@@ -168,11 +213,44 @@ ESK_TEST(tree_plan_bounds_the_height_and_the_pages_of_a_tree) {
             esk_tree_stats(model.tree, &stats);
             uint32_t pages =
                 shape->id == ESK_STORE_MU ? report.leaves : report.nodes;
+            if (shape->id == ESK_STORE_TNC) {
+                uint32_t each = nodes_a_page(&need, &plan);
+                pages = (pages + each - 1) / each;
+            }
             ESK_CHECK(stats.height >= plan.height_least);
             ESK_CHECK(stats.height <= plan.height_most);
             ESK_CHECK(pages >= plan.pages_least);
             /* The last node of a level may be less than half full. */
             ESK_CHECK(pages <= plan.pages + plan.height_most);
+            model_series_free(&model);
+        }
+    }
+}
+
+ESK_TEST(tree_plan_prices_the_programs_of_a_change) {
+    for (uint32_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        const struct shape *shape = &shapes[s];
+        for (uint32_t more = 0; more < 2; more++) {
+            struct esk_tree_need need = need_of(shape);
+            struct esk_tree_plan plan;
+            struct model model;
+            struct costs costs;
+            need.frames = more == 1 && shape->id == ESK_STORE_TNC ? 100 : 0;
+            ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_OK);
+            need.blocks = plan.blocks_least * (more + 1);
+            ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_OK);
+            plan.blocks_least = need.blocks;
+            ESK_CONTEXT("shape %u, %u blocks", s, (unsigned)need.blocks);
+            model_series_make(&model, shape, &plan);
+            model_series_fill(&model, ORDER_RANDOM, shape->rows);
+            uint32_t pages = need.blocks * need.block_pages;
+            model_series_change(&model, shape->rows, 3 * pages, &costs);
+            model_series_change(&model, shape->rows, 3 * pages, &costs);
+            ESK_CHECK(costs.most <= plan.call_pages);
+            if (shape->id == ESK_STORE_TNC) {
+                ESK_CHECK(costs.milli >= plan.programs_milli * 9 / 10);
+                ESK_CHECK(costs.milli <= plan.programs_gc_milli);
+            }
             model_series_free(&model);
         }
     }

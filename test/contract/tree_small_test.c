@@ -14,7 +14,7 @@
 enum {
     EVERY = 29, ///< one region in so many is tried
     EVERY_DEEP = 13,
-    REGIONS = 4 * 6 * 11 * 6 * 5 * 6,
+    REGIONS = 5 * 6 * 11 * 6 * 5 * 6,
     KEYS_MAX = 3000,
     CHANGES = 300,
     ROW_BYTES_MAX = 64,
@@ -40,7 +40,8 @@ struct model {
 };
 
 static const uint8_t stores_swept[] = {ESK_STORE_INPLACE, ESK_STORE_JOURNALED,
-                                       ESK_STORE_WANDERING, ESK_STORE_MU};
+                                       ESK_STORE_WANDERING, ESK_STORE_MU,
+                                       ESK_STORE_TNC};
 static const uint16_t block_pages_swept[] = {1, 2, 4, 8, 16, 64};
 static const uint16_t blocks_swept[] = {2, 3, 4, 5, 6, 8, 10, 14, 20, 28, 40};
 static const uint16_t rows_swept[] = {4, 8, 12, 20, 32, 64};
@@ -50,6 +51,7 @@ static const struct esk_node_store *const stores[] = {
     [ESK_STORE_JOURNALED] = &esk_store_journaled,
     [ESK_STORE_WANDERING] = &esk_store_wandering,
     [ESK_STORE_MU] = &esk_store_mu,
+    [ESK_STORE_TNC] = &esk_store_tnc,
 };
 
 /// The most rows whose planned region is not larger.
@@ -122,7 +124,10 @@ static int start(struct model *model, const struct small *small) {
 }
 
 static void opened(struct model *model, uint8_t store) {
-    struct esk_tree_config config = {.store = stores[store], .frames = 8};
+    struct esk_tree_config config = {
+        .store = stores[store],
+        .frames = store == ESK_STORE_TNC ? 0 : 8,
+    };
     struct esk_table_info info;
     ESK_CHECK_INT(esk_volume_find(&model->volume, "t", &info), ESK_OK);
     uint32_t bytes = esk_tree_arena_bytes(&model->volume, &info, &config);
@@ -202,8 +207,8 @@ static void lived(struct model *model, const struct small *small) {
 /// Sets `small` to region `number` of the sweep. False: there is no such row,
 /// or a mu tree on pages of a few keys is limited by its height.
 static bool region_make(uint32_t number, struct small *small) {
-    small->store = stores_swept[number % 4];
-    number /= 4;
+    small->store = stores_swept[number % 5];
+    number /= 5;
     small->block_pages = block_pages_swept[number % 6];
     number /= 6;
     small->blocks = blocks_swept[number % 11];

@@ -24,7 +24,7 @@ from eskerdb.pick import (
 )
 from eskerdb.plan import (
     BLOCKS_LEAST,
-    PLANNED,
+    STORES,
     SyncPlan,
     TreePlan,
     part_endurance,
@@ -122,13 +122,13 @@ def plan(
         raise typer.BadParameter(
             "--packed and --rows-a-sync need --store series"
         )
-    if store is not None and store not in PLANNED:
-        raise typer.BadParameter(f"--store {store}: {', '.join(PLANNED)}")
+    if store is not None and store not in STORES:
+        raise typer.BadParameter(f"--store {store}: {', '.join(STORES)}")
     geometry = _geometry(part, page, block)
     blocks = size_bytes(size) // geometry.block_bytes
     plans: list[TreePlan] = []
     refused: list[str] = []
-    for name in PLANNED if store is None else (store,):
+    for name in STORES if store is None else (store,):
         try:
             plans.append(
                 plan_tree(

@@ -224,8 +224,6 @@ struct esk_tree_edit {
                                ///< is of the node under change
 };
 
-enum { ESK_TREE_FRAMES_MIN = 2 }; ///< of stores with a frame a page
-
 /// A store: where nodes are. Each call except load is made with nothing pinned
 /// but its arguments.
 struct esk_node_store {
@@ -408,19 +406,9 @@ static inline bool esk_tree_pins_only(const struct esk_tree *tree,
 /* Stores that pack. */
 
 enum {
-    ESK_TREE_PACKED_NODE = 20, ///< offset of the node in its frame
-    ESK_TREE_PACKED_PERCENT = 25,
-    ESK_TREE_PACKED_ENTRIES = 4, ///< of a node, by default if possible
-    ESK_TREE_PACKED_BLOCKS_MIN = 3,
-    ESK_TREE_PACKED_PAGES_MIN = 80,         ///< and the blocks
-    ESK_TREE_PACKED_FRAMES_MIN = 2 * 1 + 3, ///< see esk_tree_packed_frames
-    ESK_TREE_PACKED_FRAMES = 2 * ESK_TREE_HEIGHT_MAX + 3,
+    ESK_TREE_PACKED_NODE = 20,              ///< offset of the node in its frame
+    ESK_TREE_PACKED_FRAMES_MIN = 2 * 1 + 3, ///< see esk_packed_frames
 };
-
-/// Frames that a change in `height` levels needs.
-static inline uint8_t esk_tree_packed_frames(uint8_t height) {
-    return (uint8_t)(2u * height + 3u);
-}
 
 /// Lays out a node that takes k_percent of a page, in its frame.
 static inline void esk_tree_packed_layout(struct esk_btree_layout *layout,

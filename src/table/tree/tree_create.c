@@ -112,14 +112,14 @@ static void layout_make(struct esk_btree_layout *layout, uint16_t page_bytes,
 /// where few entries fit.
 static uint8_t percent_default(struct esk_btree_layout *layout,
                                uint16_t page_bytes, uint8_t store) {
-    uint8_t percent = ESK_TREE_PACKED_PERCENT;
+    uint8_t percent = ESK_PACKED_PERCENT;
     if (store != ESK_STORE_TNC) {
         return K_PERCENT_DEFAULT;
     }
     for (; percent < ESK_TREE_PACKED_PERCENT_MAX; percent++) {
         layout_make(layout, page_bytes, store, percent);
-        if (esk_btree_capacity(layout, 1, 2) >= ESK_TREE_PACKED_ENTRIES &&
-            esk_btree_capacity(layout, 2, 2) >= ESK_TREE_PACKED_ENTRIES) {
+        if (esk_btree_capacity(layout, 1, 2) >= ESK_PACKED_ENTRIES &&
+            esk_btree_capacity(layout, 2, 2) >= ESK_PACKED_ENTRIES) {
             break;
         }
     }

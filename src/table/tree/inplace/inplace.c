@@ -21,6 +21,7 @@
 
 #include "base/counter.h"
 #include "base/inline.h"
+#include "table/tree/plan/collector.h"
 
 static bool has_journal(const struct esk_tree *tree) {
     return esk_tree_store(tree)->id == ESK_STORE_JOURNALED;

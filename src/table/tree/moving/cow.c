@@ -18,6 +18,7 @@
 #include "table/tree/moving/cow.h"
 #include "base/counter.h"
 #include "base/inline.h"
+#include "table/tree/plan/collector.h"
 
 enum { UNREAD_MAX = 255 / ESK_TREE_PAGE_UNREAD };
 

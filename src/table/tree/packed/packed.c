@@ -26,6 +26,7 @@
 ///     cache after a commit.
 #include "table/tree/packed/packed.h"
 #include "base/counter.h"
+#include "table/tree/plan/collector.h"
 
 enum { PAGE_NODES_MAX = 255 };
 
@@ -166,8 +167,7 @@ static int root_take(struct esk_tree *tree) {
     if (tail > tree->ring.tail && tail <= position) {
         esk_ring_drop(&tree->ring, tail);
     }
-    return esk_tree_packed_frames(tree->now.height) <=
-                   esk_pool_frames(&tree->pool)
+    return esk_packed_frames(tree->now.height) <= esk_pool_frames(&tree->pool)
                ? ESK_OK
                : ESK_E_NO_MEMORY;
 }
@@ -192,21 +192,14 @@ static void packed_make(struct esk_tree *tree) {
 static int packed_mount(struct esk_tree *tree,
                         const struct esk_ring_config *region, uint8_t *page) {
     struct esk_tree_packed *packed = tree->packed;
-    struct esk_tree_kept *kept = tree->kept;
+    uint32_t block = esk_volume_geometry(tree->table.volume)->block_pages;
+    uint32_t pages = region->blocks * block;
     (void)page; /* a frame, which is no page */
     packed_make(tree);
+    packed->most = esk_packed_most(pages, packed->page_nodes, packed->frames,
+                                   tree->kept->most);
+    tree->kept->most = packed->most;
     ESK_TRY(esk_tree_cow_mount(tree, region, packed->page));
-    uint32_t pages = esk_ring_pages(&tree->ring);
-    uint32_t most = pages / 16u * packed->page_nodes;
-    uint32_t least = ESK_TREE_PACKED_FRAMES - 2u;
-    uint32_t frames = packed->frames - 1u;
-    if (kept->most < least) { /* a change takes so many */
-        kept->most = (uint8_t)(least < frames ? least : frames);
-    }
-    /* Room for commits is kept free: not most of a small region. */
-    most = most < least ? least : most;
-    kept->most = kept->most < most ? kept->most : (uint8_t)most;
-    packed->most = kept->most;
     return pages >= ESK_TREE_PACKED_LOST >> ESK_TREE_PACKED_NUMBER_BITS
                ? ESK_E_UNSUPPORTED
            : tree->now.root != ESK_PAGE_NONE ? root_take(tree)
@@ -426,5 +419,5 @@ const struct esk_node_store esk_store_tnc = {
     .id = ESK_STORE_TNC,
     .flags = ESK_STORE_PACKS,
     .frames_min = ESK_TREE_PACKED_FRAMES_MIN,
-    .frames = ESK_TREE_PACKED_FRAMES,
+    .frames = ESK_PACKED_FRAMES,
 };

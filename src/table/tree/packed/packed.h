@@ -7,13 +7,6 @@
 
 #include "table/tree/moving/cow.h"
 
-/// Pages that `nodes` nodes take, at most.
-static inline uint32_t esk_tree_packed_pages(const struct esk_tree *tree,
-                                             uint32_t nodes) {
-    uint32_t each = tree->packed->page_nodes;
-    return (nodes + each - 1u) / each;
-}
-
 /// Whether a pass of the sweep is under way.
 static inline bool esk_tree_packed_sweeps(const struct esk_tree *tree) {
     return tree->now.swept != ESK_PAGE_NONE;

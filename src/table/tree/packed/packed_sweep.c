@@ -16,7 +16,6 @@
 ///  2. Beside that there is room for one and a half times what the pass has
 ///     still to write. So for each page of changes the sweep writes two, and
 ///     the pass ends before room does.
-#include "base/scale.h"
 #include "table/tree/packed/packed.h"
 #include "table/tree/plan/collector.h"
 
@@ -24,32 +23,15 @@ static uint32_t block_pages(const struct esk_tree *tree) {
     return esk_volume_geometry(tree->table.volume)->block_pages;
 }
 
-/// Most nodes that a step writes: what fits the cache, but no more pages than
-/// the other collectors program in half of a call.
+/// Most nodes that a step writes.
 static uint32_t step_most(const struct esk_tree *tree) {
-    uint32_t most = tree->packed->most;
-    uint32_t pages = esk_collector_call(block_pages(tree)) / 2u;
-    uint32_t nodes = pages * tree->packed->page_nodes;
-    return most < nodes ? most : nodes;
+    return esk_packed_step(block_pages(tree), tree->packed->page_nodes,
+                           tree->packed->most);
 }
 
-/// Nodes that a step writes at least, beside those of a path, which the step
-/// before it wrote, too. It ends when the cache has no room for another path.
-static uint32_t step_nodes(const struct esk_tree *tree, uint8_t height) {
-    uint32_t most = step_most(tree);
-    return most > 2u * height ? most - 2u * height + 1u : 1u;
-}
-
-/// Two commits, and a block that power loss tore.
 static uint32_t reserve_pages(const struct esk_tree *tree) {
-    return 2u * (esk_tree_packed_pages(tree, tree->packed->most) + 1u) +
-           block_pages(tree);
-}
-
-/// Pages of a step beside those of its nodes: for a path, and the last page,
-/// which is not full.
-static uint32_t step_more(const struct esk_tree *tree, uint8_t height) {
-    return esk_tree_packed_pages(tree, height) + 1u;
+    return esk_packed_reserve(block_pages(tree), tree->packed->page_nodes,
+                              tree->packed->most);
 }
 
 /// What a pass has still to write.
@@ -57,27 +39,20 @@ static uint32_t left_pages(const struct esk_tree *tree) {
     uint32_t nodes = tree->now.nodes;
     uint32_t done = esk_tree_packed_sweeps(tree) ? tree->now.order : 0;
     uint8_t height = tree->now.height;
-    uint32_t left = nodes > done ? nodes - done : 0;
-    uint32_t steps = left / step_nodes(tree, height) + 1u;
-    return esk_tree_packed_pages(tree, left) + steps * step_more(tree, height);
+    return esk_packed_pass(
+        nodes > done ? nodes - done : 0, tree->packed->page_nodes,
+        esk_packed_step_nodes(step_most(tree), height), height);
 }
 
 /// A third of the room, at most: see invariant 2.
 uint32_t esk_tree_packed_nodes_max(const struct esk_tree *tree,
                                    uint8_t height) {
-    uint32_t sure = esk_tree_sure_pages(tree);
-    uint32_t reserve = reserve_pages(tree);
-    uint32_t step = step_nodes(tree, height);
-    uint32_t more = step_more(tree, height);
-    uint32_t each = tree->packed->page_nodes;
-    uint32_t room = sure > reserve ? (sure - reserve) / 3u : 0;
-    if (esk_tree_packed_frames(height) > tree->packed->frames ||
-        room <= more + 1u) {
-        return 0;
-    }
-    uint32_t rest = 0;
-    return esk_scale((room - more - 1u) * each, step, step + more * each,
-                     &rest);
+    const struct esk_tree_packed *packed = tree->packed;
+    return esk_packed_frames(height) > packed->frames
+               ? 0
+               : esk_packed_nodes_max(esk_tree_sure_pages(tree),
+                                      block_pages(tree), packed->page_nodes,
+                                      packed->most, height);
 }
 
 void esk_tree_packed_count(struct esk_tree *tree) {

@@ -294,11 +294,45 @@ ESK_TEST(plan_reports_a_region_without_room_for_the_collector) {
     ESK_CHECK(plan.life_days > 0);
 }
 
+ESK_TEST(plan_of_packed_nodes_takes_their_frames_into_account) {
+    struct esk_tree_need need = {.rows = 5000,
+                                 .block_pages = 16,
+                                 .page_bytes = 256,
+                                 .leaf_entry_bytes = 24,
+                                 .index_entry_bytes = 12,
+                                 .store = ESK_STORE_TNC};
+    struct esk_tree_plan plan;
+    uint8_t k = 0;
+    esk_tree_plan_headers(&need);
+    ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_OK);
+    ESK_CHECK_INT(plan.frames, 19);
+    ESK_CHECK_INT(plan.frames_least, 2 * plan.height_most + 3);
+    /* Four rows a leaf, as esk_tree_create has by default. */
+    ESK_CHECK_INT(esk_tree_plan_entries(&need, plan.k_percent, 1, 2), 4);
+    ESK_CHECK_INT(esk_tree_plan_best_k(&need, &k), ESK_OK);
+    ESK_CHECK_INT(k, plan.k_percent);
+    uint32_t few = plan.blocks_least;
+    uint32_t small = plan.arena_bytes;
+    need.frames = 60; /* a step of the sweep writes more with a path */
+    ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_OK);
+    ESK_CHECK(plan.blocks_least < few && plan.arena_bytes > small);
+    need.frames = 7; /* two levels */
+    ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_NOT_FOUND);
+    need.rows = 10;
+    ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_OK);
+    ESK_CHECK_INT(plan.height_most, 2);
+    need.frames = 0;
+    need.rows = UINT32_MAX; /* more than addresses can name */
+    need.page_bytes = 4096;
+    ESK_CHECK_INT(esk_tree_plan(&need, &plan), ESK_OK);
+    ESK_CHECK(plan.programs_most_milli == UINT32_MAX);
+}
+
 ESK_TEST(plan_refuses_what_makes_no_sense) {
     struct esk_tree_plan plan;
     struct esk_tree_need good = paper(2048, 1000, 50);
-    struct esk_tree_need bad[10];
-    for (uint8_t i = 0; i < 10; i++) {
+    struct esk_tree_need bad[12];
+    for (uint8_t i = 0; i < 12; i++) {
         bad[i] = good;
     }
     bad[0].rows = 0;
@@ -307,11 +341,14 @@ ESK_TEST(plan_refuses_what_makes_no_sense) {
     bad[3].leaf_entry_bytes = 0;
     bad[4].index_entry_bytes = 0;
     bad[5].store = 0;
-    bad[6].store = ESK_STORE_MU + 1;
+    bad[6].store = ESK_STORE_TNC + 1;
     bad[7].k_percent = 100;
     bad[8].fill_percent = 101;
     bad[9].fill_percent = 49;
-    for (uint8_t i = 0; i < 10; i++) {
+    bad[10].store = ESK_STORE_TNC;
+    bad[10].k_percent = 51;
+    bad[11].frames = 1;
+    for (uint8_t i = 0; i < 12; i++) {
         ESK_CONTEXT("case %u", i);
         ESK_CHECK_INT(esk_tree_plan(&bad[i], &plan), ESK_E_INVALID);
     }
