@@ -154,12 +154,13 @@ ESK_TEST(append_and_sync_wait_for_no_erase_after_steps) {
 
 /// Changes rows of a copy-on-write tree.
 static void tree_run(uint8_t store, bool steps) {
-    struct esk_geometry geometry = ESK_NAND(60, 8, 512);
+    struct esk_geometry geometry = ESK_NAND(120, 8, 512);
     struct esk_model_tree_table table = {.store = store,
                                          .key_type = ESK_TYPE_U32,
                                          .pad_bytes = 60,
                                          .key_range = KEYS,
-                                         .blocks = 30};
+                                         .blocks =
+                                             store == ESK_STORE_TNC ? 100 : 30};
     struct esk_model_tree model;
     struct esk_tree_stats stats;
     struct most change = {0};
@@ -179,8 +180,7 @@ static void tree_run(uint8_t store, bool steps) {
         ESK_CHECK(status == ESK_OK || status == ESK_NOT_FOUND);
         most_take(&change, model.sim, &before);
     }
-    printf("%s, %s\n", store == ESK_STORE_MU ? "mu" : "wandering",
-           steps ? "with steps" : "without");
+    printf("store %u, %s\n", store, steps ? "with steps" : "without");
     most_print("put, delete", &change);
     if (steps) {
         most_print("step", &step);
@@ -198,7 +198,8 @@ static void tree_run(uint8_t store, bool steps) {
 }
 
 ESK_TEST(change_of_a_tree_waits_for_no_erase_after_steps) {
-    static const uint8_t stores[] = {ESK_STORE_WANDERING, ESK_STORE_MU};
+    static const uint8_t stores[] = {ESK_STORE_WANDERING, ESK_STORE_MU,
+                                     ESK_STORE_TNC};
     for (size_t i = 0; i < sizeof stores; i++) {
         ESK_CONTEXT("store %u", stores[i]);
         tree_run(stores[i], true);

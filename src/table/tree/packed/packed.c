@@ -192,14 +192,19 @@ static void packed_make(struct esk_tree *tree) {
 static int packed_mount(struct esk_tree *tree,
                         const struct esk_ring_config *region, uint8_t *page) {
     struct esk_tree_packed *packed = tree->packed;
+    struct esk_ring_config wide = *region;
     uint32_t block = esk_volume_geometry(tree->table.volume)->block_pages;
-    uint32_t pages = region->blocks * block;
+    uint32_t pages = wide.blocks * block;
     (void)page; /* a frame, which is no page */
     packed_make(tree);
     packed->most = esk_packed_most(pages, packed->page_nodes, packed->frames,
                                    tree->kept->most);
     tree->kept->most = packed->most;
-    ESK_TRY(esk_tree_cow_mount(tree, region, packed->page));
+    /* As many as a commit begins, so that after steps no call erases. */
+    uint32_t ahead =
+        esk_packed_commit(packed->page_nodes, packed->most) / block + 1u;
+    wide.ahead = wide.ahead < ahead ? (uint8_t)ahead : wide.ahead;
+    ESK_TRY(esk_tree_cow_mount(tree, &wide, packed->page));
     return pages >= ESK_TREE_PACKED_LOST >> ESK_TREE_PACKED_NUMBER_BITS
                ? ESK_E_UNSUPPORTED
            : tree->now.root != ESK_PAGE_NONE ? root_take(tree)

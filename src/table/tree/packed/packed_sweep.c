@@ -223,6 +223,17 @@ static bool has_room(struct esk_tree *tree, uint32_t pages) {
                              reserve_pages(tree) + left + left / 2u + pages);
 }
 
+/// Whether the rest of the sweep that a large commit asks for can wait for the
+/// next calls: this one, which began with the head at `from`, did its share.
+static bool can_wait(struct esk_tree *tree, uint32_t from) {
+    const struct esk_tree_packed *packed = tree->packed;
+    uint32_t share = esk_collector_call(block_pages(tree)) / 2u;
+    uint32_t commit = esk_packed_commit(packed->page_nodes, packed->most);
+    return tree->ring.head - from >= share &&
+           esk_ring_has_room(&tree->ring,
+                             reserve_pages(tree) + commit + left_pages(tree));
+}
+
 static void store_prepare(struct esk_tree *tree) {
     if (tree->bad_seen == 0) {
         tree->packed->read_at = ESK_PAGE_NONE;
@@ -234,6 +245,7 @@ static void store_prepare(struct esk_tree *tree) {
 int esk_tree_packed_begin(struct esk_tree *tree, uint32_t pages) {
     struct esk_tree_packed *packed = tree->packed;
     uint32_t passes = 0;
+    uint32_t from = tree->ring.head;
     store_prepare(tree);
     pages = pages > esk_tree_change_pages(tree) ? pages : 0;
     if (pages > esk_tree_good_pages(tree)) {
@@ -245,6 +257,9 @@ int esk_tree_packed_begin(struct esk_tree *tree, uint32_t pages) {
     }
     while (!has_room(tree, pages)) {
         bool ended = false;
+        if (pages == 0 && can_wait(tree, from)) {
+            return ESK_OK;
+        }
         if (tree->in_batch || passes == 2 || tree->now.root == ESK_PAGE_NONE) {
             return !tree->in_batch && pages == 0 &&
                            esk_ring_has_room(&tree->ring, reserve_pages(tree))
