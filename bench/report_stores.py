@@ -40,18 +40,19 @@ the same RAM and the same syncs. A change puts or deletes a key of 8 bytes
   mutree-2007, Table 1; the SD card of btree-2022. Times are typical ones, CPU
   time is not in them.
 - Region: 12 times the bytes of the rows that there are at most. It is that
-  large for `tnc`, whose nodes may take a third of it. A fuller region costs
-  the others more: see `tree.md` and `kv.md`.
+  large for `tnc`, whose nodes, counted as full ones, may take a third of it. A
+  fuller region costs the others more: see `tree.md` and `kv.md`.
 - A load begins and ends with an empty store. It is repeated until the store has
   programmed as many bytes as its region has; then it is measured once.
 - RAM: the arena that the store takes, at most 4, 16 or 64 KB, on the 64-bit
-  host. Trees get as many frames as fit, kv tables with an index as large a
-  pending table.
+  host. Trees get as many frames as fit, at most 255, kv tables with an index as
+  large a pending table. A frame of `tnc` is a node, a quarter to half of a page,
+  and it has a page beside them.
 - Syncs: after every change, or after every 100. Where they are rare, trees that
   copy on write have the write cache; `inplace` writes each change at once. A
   time is that of a change with its sync, if there is one.
-- `tnc` is no table of a volume yet: `esk_tnc_pages` in a region of its own. It
-  has no journal, so each sync is a commit.
+- `tnc` has no journal, so each sync is a commit. It has `esk_tree_create`'s
+  default k, and the frames that `esk_tree_plan` asks for or more.
 
 Loads made by the benchmark: `kernel_compile`, `postmark`, `mp3`, after what
 mutree-2007, Table 4, says of them, with fewer files; their order is a model,
@@ -63,13 +64,14 @@ READING = """
 What the figures say:
 
 - NOR, every change synced: a kv table programs the record alone, about 30 bytes
-  and 1.1 ms; with an index and 16 KB 1.4 ms. The others program pages: 8 to
-  17 ms with pages of 256. `mu` needs larger ones; with 1024 it takes as long as
-  `wandering` with 256, and its longest call a third to two thirds of that.
-- NAND, every change synced: a sync is a page in every store. `tnc`, `kv` and
-  `mu` take 0.3 to 0.4 ms; `wandering`, which programs the path, 0.7 ms.
-- SD card, every change synced: `inplace` writes one page, 7 to 8 ms, and so
-  does `kv`, 10 ms; `wandering` takes 20 ms or more.
+  and 1.1 ms; with an index and 16 KB 1.4 ms. The others program pages. With
+  pages of 256 `tnc` takes 7.5 to 11 ms, half as long as `wandering`. `mu` needs
+  larger pages; with 1024 it takes as long as `tnc`, and `wandering` more than
+  twice that.
+- NAND, every change synced: a sync is a page in every store. `tnc` takes 0.31
+  to 0.38 ms, `kv` and `mu` 0.4 ms; `wandering`, which programs the path, 0.7 ms.
+- SD card, every change synced: `inplace` writes one page, 7 to 8 ms; `tnc` takes
+  8 to 11 ms, `kv` 10 ms, `wandering` 20 ms or more.
 - 100 changes a sync: `kv` and `tnc` cost least, and `tnc` less than `kv` where
   keys come in order (`mp3`) on NAND and the SD card. Random names (`postmark`)
   cost `wandering`, `mu` and `tnc` 6 to 22 times as much as `mp3`, with 16 KB or
@@ -77,14 +79,14 @@ What the figures say:
 - A kv table with an index, on NAND and the SD card: the collector looks records
   up in the index, so a change reads many pages, and its longest calls are the
   longest of all. There every other store that runs is better.
-- RAM: with 4 KB only `wandering` and a kv table with an index run on NOR with
-  pages of 256, and no store on NAND. A kv table without an index takes 7 to 8
-  bytes a key, and an eighth more.
-- With 16 KB or more a get of a tree reads at most 1.3 pages; one of a kv table
+- RAM: with 4 KB `tnc`, `wandering` and a kv table with an index run on NOR with
+  pages of 256, `tnc` is best among trees, and no store runs on NAND. There `tnc`
+  needs a page, and 9 frames for its height: 7.5 KB. A kv table without an index
+  takes 7 to 8 bytes a key, and an eighth more.
+- With 16 KB or more a get of a tree reads at most 1.5 pages; one of a kv table
   with an index 1 to 3.
-- `tnc` refuses rows of `postmark` on NAND, and with 16 KB on NOR: it does not
-  merge nodes that deletes leave, counts each as full, and keeps room for its
-  sweep.
+- Room: `tnc` counts each node as a full one and keeps room for its sweep, most
+  with few frames. So it refuses rows of `postmark` on the SD card with 4 KB.
 """
 
 

@@ -6,7 +6,7 @@
 ///
 ///     inplace, wandering, mu   esk_tree, with as many frames as fit; where
 ///                              syncs are rare, with the write cache
-///     tnc                      esk_tnc_pages: no table of a volume yet
+///     tnc                      the same: it always has a write cache
 ///     kv                       all keys in RAM
 ///     kv, index                a pending table in RAM, as large as fits
 ///
@@ -18,7 +18,6 @@
 #include "esker/arena.h"
 #include "esker/tree_plan.h"
 #include "port/sim/sim.h"
-#include "table/tree/tnc/tnc_pages.h"
 #include "volume/volume.h"
 
 enum {
@@ -47,7 +46,6 @@ struct store {
     void *memory;
     struct esk_tree *tree;
     struct esk_kv *kv;
-    struct esk_tnc_pages tnc;
     uint64_t page[4096 / sizeof(uint64_t)];
 };
 
@@ -95,8 +93,7 @@ static inline void store_arena(struct store *store, uint32_t bytes) {
 
 /* ---------------------------------------------------------------- trees */
 
-/// The k of a mu tree; 0: no page is large enough.
-static inline uint8_t store_k(const struct store *store) {
+static inline struct esk_tree_need store_need(const struct store *store) {
     const struct esk_geometry *geometry = store_geometry(store);
     struct esk_tree_need need = {
         .rows = store->keys_most,
@@ -107,9 +104,23 @@ static inline uint8_t store_k(const struct store *store) {
         .index_entry_bytes = STORE_KEY_BYTES + 4,
         .store = store->kind->store_id,
     };
-    uint8_t k = 0;
     esk_tree_plan_headers(&need);
+    return need;
+}
+
+/// The k of a mu tree; 0: no page is large enough.
+static inline uint8_t store_k(const struct store *store) {
+    const struct esk_tree_need need = store_need(store);
+    uint8_t k = 0;
     return esk_tree_plan_best_k(&need, &k) == ESK_OK ? k : 0;
+}
+
+/// Fewest frames with which a tree holds its keys.
+static inline uint8_t store_frames_least(const struct store *store) {
+    const struct esk_tree_need need = store_need(store);
+    struct esk_tree_plan plan;
+    BENCH_DO(esk_tree_plan(&need, &plan));
+    return plan.frames_least;
 }
 
 /// Returns whether there is a tree.
@@ -156,13 +167,16 @@ static inline void store_tree_open(struct store *store) {
         config.write_cache = &esk_write_cache;
     }
     BENCH_DO(esk_volume_find(&store->volume, "tree", &info));
+    uint8_t least = store_frames_least(store);
     uint32_t bytes = esk_tree_arena_bytes(&store->volume, &info, &config);
-    while (bytes > store->budget && config.frames > 2) {
+    while (bytes > store->budget && config.frames > least) {
         config.frames--;
         bytes = esk_tree_arena_bytes(&store->volume, &info, &config);
     }
     if (bytes > store->budget) {
-        store_refuse(store, "RAM for two frames", bytes);
+        static char why[32];
+        snprintf(why, sizeof why, "RAM for %u frames", least);
+        store_refuse(store, why, bytes);
         return;
     }
     store_arena(store, bytes);
@@ -183,64 +197,6 @@ static inline int store_tree_remove(struct store *store, const uint8_t *row) {
 
 static inline int store_tree_sync(struct store *store) {
     return esk_tree_sync(store->tree);
-}
-
-/* ------------------------------------------------------------------ tnc */
-
-/// About 16, so that whole nodes fill a page: 1, 2, 3 or 5 of them.
-static inline uint16_t store_tnc_fanout(uint16_t page_bytes) {
-    return page_bytes <= 256    ? 9
-           : page_bytes <= 512  ? 10
-           : page_bytes <= 1024 ? 13
-                                : 16;
-}
-
-static inline void store_tnc_open(struct store *store) {
-    enum { NODES_LEAST = 16 };
-    uint16_t page_bytes = store_geometry(store)->page_bytes;
-    const struct esk_ring_config region = {.block = STORE_META_BLOCKS,
-                                           .blocks = store->blocks,
-                                           .seed = 1,
-                                           .unit = 1,
-                                           .kind = ESK_PAGE_TREE,
-                                           .table = 1,
-                                           .ahead = 1,
-                                           .refuse = true};
-    const struct esk_tnc_config config = {.row_bytes = STORE_ROW_BYTES,
-                                          .key_bytes = STORE_KEY_BYTES,
-                                          .fanout =
-                                              store_tnc_fanout(page_bytes),
-                                          .key_type = ESK_TYPE_U64};
-    uint32_t least =
-        esk_tnc_pages_memory_bytes(&config, page_bytes, NODES_LEAST) +
-        (uint32_t)sizeof store->tnc;
-    if (least > store->budget) {
-        store_refuse(store, "RAM for two pages and 16 nodes", least);
-        return;
-    }
-    memset(&store->volume, 0, sizeof store->volume);
-    store->volume.device = esk_sim_device(store->sim);
-    store->arena_bytes = store->budget;
-    store->memory = bench_memory(store->budget);
-    BENCH_DO(esk_tnc_pages_mount(&store->tnc, &store->volume, &region, &config,
-                                 store->memory,
-                                 store->budget - (uint32_t)sizeof store->tnc));
-}
-
-static inline int store_tnc_put(struct store *store, const uint8_t *row) {
-    return esk_tnc_pages_put(&store->tnc, row);
-}
-
-static inline int store_tnc_get(struct store *store, uint8_t *row) {
-    return esk_tnc_get(&store->tnc.tnc, row, row);
-}
-
-static inline int store_tnc_remove(struct store *store, const uint8_t *row) {
-    return esk_tnc_pages_delete(&store->tnc, row);
-}
-
-static inline int store_tnc_sync(struct store *store) {
-    return esk_tnc_pages_sync(&store->tnc);
 }
 
 /* ------------------------------------------------------------------- kv */
@@ -342,11 +298,9 @@ static const struct store_kind store_kinds[STORE_KINDS] = {
      .store_id = ESK_STORE_MU,
      STORE_TREE},
     {.name = "tnc",
-     .open = store_tnc_open,
-     .put = store_tnc_put,
-     .get = store_tnc_get,
-     .remove = store_tnc_remove,
-     .sync = store_tnc_sync},
+     .nodes = &esk_store_tnc,
+     .store_id = ESK_STORE_TNC,
+     STORE_TREE},
     {.name = "kv", STORE_KV},
     {.name = "kv with index", .has_index = true, STORE_KV},
 };

@@ -39,14 +39,17 @@ class Measured:
 # Two digits each; the tests compare them with docs/results/stores.json.
 MEASURED = (
     Measured(NOR, "wandering", 16, (15, 16), (0.61, 4.3)),
+    Measured(NOR, "tnc", 16, (7.5, 10), (0.33, 2.4)),
     Measured(NOR, "kv", 64, (1.1, 1.1), (0.3, 0.33)),
     Measured(NOR, "kv with index", 16, (1.4, 1.5), (0.59, 0.64)),
     Measured("NOR, pages of 1024", "mu", 16, (16, 16), (0.76, 8.1)),
     Measured(NAND, "wandering", 16, (0.67, 0.74), (0.015, 0.22)),
     Measured(NAND, "mu", 16, (0.39, 0.41), (0.0088, 0.19)),
+    Measured(NAND, "tnc", 16, (0.32, 0.38), (0.0065, 0.072)),
     Measured(NAND, "kv", 64, (0.39, 0.4), (0.0065, 0.015)),
     Measured(SD, "inplace", 16, (6.8, 7.7), (6.8, 7.7)),
     Measured(SD, "wandering", 16, (20, 22), (0.59, 6.8)),
+    Measured(SD, "tnc", 16, (7.7, 11), (0.44, 3.6)),
     Measured(SD, "kv", 64, (9.6, 10), (0.6, 0.97)),
 )
 
@@ -60,10 +63,19 @@ def medium_of(geometry: Geometry) -> str:
 
 def pick(plans: list[TreePlan], geometry: Geometry) -> TreePlan | None:
     """Returns the plan of the store to pick: in place where pages can be
-    overwritten, else the one with the fewest programs; None: no plan suits."""
+    overwritten, else tnc if its region has the room, else the one with the
+    fewest programs; None: no plan suits."""
     in_place = [made for made in plans if made.store == "inplace"]
     if geometry.overwrite and in_place:
         return in_place[0]
+    for made in plans:
+        if made.store == "tnc" and made.programs_most is not None:
+            return made
+    return smaller(plans)
+
+
+def smaller(plans: list[TreePlan]) -> TreePlan | None:
+    """Returns the plan that does with less room and RAM than tnc."""
     moving = [made for made in plans if made.store in ("wandering", "mu")]
     return min(moving, key=_programs, default=None)
 
@@ -99,5 +111,6 @@ __all__ = [
     "measured",
     "medium_of",
     "pick",
+    "smaller",
     "span",
 ]

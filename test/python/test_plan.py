@@ -55,11 +55,23 @@ def test_plan_knows_a_part_s_endurance():
     assert part_endurance("no such part") == 0
 
 
+def test_plan_of_tnc_says_what_ram_it_takes():
+    made = eskerdb.plan(7000, 24, 8, NAND, "tnc")
+    assert made.frames == 19 >= made.frames_least
+    assert made.k_percent == 25
+    more = eskerdb.plan(7000, 24, 8, NAND, "tnc", frames=60)
+    assert more.arena_bytes > made.arena_bytes
+    assert more.call_pages > made.call_pages
+    with pytest.raises(eskerdb.NotFound):
+        eskerdb.plan(7000, 24, 8, NAND, "tnc", frames=5)
+
+
 def test_plan_command_compares_the_stores(esker):
     done = esker("plan", "100000", "--part", "k9f4g08u0a", "--size", "16M",
                  "--updates-a-day", "86400")  # fmt: skip
     assert done.status == 0, done
-    for word in ("inplace", "wandering", "mu", "rows a leaf", "years"):
+    for word in ("inplace", "wandering", "mu", "tnc", "rows a leaf", "years",
+                 "frames: RAM", "programs a call"):  # fmt: skip
         assert word in done.out
 
 
@@ -198,7 +210,7 @@ def test_readme_has_the_figures_that_the_pick_rests_on():
 
 def planned(geometry, rows=7000):
     made = []
-    for store in ("inplace", "wandering", "mu"):
+    for store in ("inplace", "wandering", "mu", "tnc"):
         try:
             made.append(eskerdb.plan(rows, 24, 8, geometry, store))
         except eskerdb.NotFound:
@@ -209,8 +221,8 @@ def planned(geometry, rows=7000):
 @pytest.mark.parametrize(
     ("part", "store", "medium"),
     [
-        ("w25q128jv", "wandering", "NOR, pages of 256"),
-        ("mutree_slc", "mu", "NAND, pages of 2048"),
+        ("w25q128jv", "tnc", "NOR, pages of 256"),
+        ("mutree_slc", "tnc", "NAND, pages of 2048"),
         ("btree2022_sd_mega", "inplace", "SD card, pages of 512"),
     ],
 )
@@ -227,15 +239,27 @@ def test_pick_is_the_store_that_costs_least_on_the_part(part, store, medium):
     assert pick([], geometry) is None
 
 
+def test_pick_takes_another_store_where_tnc_has_no_room():
+    plans = [
+        eskerdb.plan(7000, 24, 8, NAND, store, blocks=3)
+        for store in ("wandering", "mu", "tnc")
+    ]
+    assert plans[2].programs_most is None
+    assert pick(plans, NAND).store == "mu"
+    assert pick(plans[:1], NAND).store == "wandering"
+
+
 def test_plan_command_says_which_store_to_pick(esker):
     done = esker("plan", "7000", "--row", "24", "--key", "8",
                  "--part", "mutree_slc")  # fmt: skip
     assert done.status == 0, done
-    assert "Pick mu: 1.05" in done.out
+    assert "Pick tnc: 1.687" in done.out
+    assert "of RAM: mu." in done.out
+    assert "0.32 to 0.38" in done.out
     assert "0.39 to 0.41" in done.out
     assert "no order" in done.out
     unnamed = esker("plan", "7000", "--row", "24", "--key", "8")
-    assert "Pick mu" in unnamed.out
+    assert "Pick tnc" in unnamed.out
     assert "overwritten" in unnamed.out
     one = esker("plan", "7000", "--row", "24", "--key", "8", "--store", "mu")
     assert "Pick" not in one.out

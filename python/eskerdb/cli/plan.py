@@ -20,6 +20,7 @@ from eskerdb.pick import (
     measured,
     medium_of,
     pick,
+    smaller,
     span,
 )
 from eskerdb.plan import (
@@ -31,6 +32,8 @@ from eskerdb.plan import (
     plan_syncs,
 )
 from eskerdb.plan import plan as plan_tree
+
+_SHARED = ("mu", "tnc")  # a page of theirs has several nodes
 
 Rows = Annotated[
     int,
@@ -45,7 +48,7 @@ KeyBytes = Annotated[int, typer.Option("--key", min=1, help="Bytes a key.")]
 Store = Annotated[
     str | None,
     typer.Option(
-        help="inplace, journaled, wandering or mu; without it all. "
+        help="inplace, journaled, wandering, mu or tnc; without it all. "
         "series: rows that are synced one by one."
     ),
 ]
@@ -55,7 +58,14 @@ K = Annotated[
         "--k",
         min=0,
         max=99,
-        help="mu: a leaf's share of a page, in percent; 0: the best.",
+        help="mu: a leaf's share of a page, in percent; tnc: a full node's, "
+        "up to 50; 0: the best.",
+    ),
+]
+Frames = Annotated[
+    int,
+    typer.Option(
+        min=0, max=255, help="Frames of the pool; 0: the store's default."
     ),
 ]
 HeightMost = Annotated[
@@ -95,6 +105,7 @@ def plan(
     store: Store = None,
     k: K = 0,
     height_most: HeightMost = 0,
+    frames: Frames = 0,
     part: Part = None,
     size: Size = "0",
     page: Page = 2048,
@@ -137,8 +148,9 @@ def plan(
                     key,
                     geometry,
                     name,
-                    k_percent=k if name == "mu" else 0,
+                    k_percent=k if name in _SHARED else 0,
                     height_most=height_most,
+                    frames=frames,
                     blocks=blocks,
                     updates_a_day=updates_a_day,
                     endurance=endurance or (part_endurance(part or "")),
@@ -243,7 +255,7 @@ def _print(
     )
     table = sheet("", *(made.store for made in plans))
     for label, text in (
-        ("k", lambda p: f"{p.k_percent} %" if p.store == "mu" else "-"),
+        ("k", lambda p: f"{p.k_percent} %" if p.store in _SHARED else "-"),
         ("rows a leaf", lambda p: f"{p.leaf_entries:,}"),
         ("height: reads a get", lambda p: f"{p.height}"),
         (
@@ -256,6 +268,8 @@ def _print(
             "least region",
             lambda p: size(p.blocks_least * geometry.block_bytes),
         ),
+        ("frames: RAM", lambda p: f"{p.frames}: {size(p.arena_bytes)}"),
+        ("programs a call", lambda p: f"{p.call_pages:,}"),
         ("programs an update", lambda p: f"{p.programs:.3f}"),
         ("with collection", lambda p: _programs(p.programs_gc)),
         ("at most", lambda p: _programs(p.programs_most)),
@@ -281,18 +295,27 @@ def _advise(
     others = [
         f"{made.store} {_programs(made.programs_gc)}"
         for made in plans
-        if made.store in ("wandering", "mu") and made is not best
+        if made.store in ("wandering", "mu", "tnc") and made is not best
     ]
     out.print(
         f"Pick {best.store}: {_programs(best.programs_gc)} programs an update "
         f"with collection{' (' + ', '.join(others) + ')' if others else ''}."
     )
+    other = smaller(plans)
+    if best.store == "tnc" and other is not None:
+        region = size(best.blocks_least * geometry.block_bytes)
+        out.print(
+            f"In less than {region}, or with less than "
+            f"{size(best.arena_bytes)} of RAM: {other.store}."
+        )
     if not named:
         out.print("Where pages can be overwritten (SD card, EEPROM): inplace.")
         return
     found = [
         one
-        for store in (best.store, "kv", "kv with index")
+        for store in dict.fromkeys(
+            (best.store, (other or best).store, "kv", "kv with index")
+        )
         if (one := measured(medium_of(geometry), store)) is not None
     ]
     table = sheet("ms a change", "each synced", "100 a sync", "RAM")
