@@ -205,6 +205,8 @@ struct esk_program {
     struct esk_program_table *tables;
     struct esk_program_helper *helpers;
     struct esk_series_range *ranges;
+    const uint8_t *texts; ///< of its parameters
+    uint16_t text_bytes;
     uint16_t at;     ///< offset of the next instruction
     uint16_t budget; ///< left of this step
     uint8_t state;   ///< whether it has a row, has ended or has failed
@@ -229,6 +231,17 @@ int esk_program_begin(struct esk_program *program, const uint8_t *code,
 /// Returns  ESK_OK; ESK_E_INVALID: the program has no such parameter.
 int esk_program_set(struct esk_program *program, uint8_t parameter,
                     esk_slot value);
+
+/// Sets a parameter that is a text, before the first step: no register has its
+/// bytes, so it may be longer than any.
+///
+/// texts    borrowed until the last step: the same for each such parameter.
+/// offset   of this text in them.
+/// bytes    of this text, which has no zero byte.
+/// Returns  as esk_program_set; ESK_E_INVALID: other texts.
+/// Costs    nothing.
+int esk_program_set_text(struct esk_program *program, uint8_t parameter,
+                         const void *texts, uint16_t offset, uint8_t bytes);
 
 /// Runs the program until a row is ready or the budget is used up.
 ///

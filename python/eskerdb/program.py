@@ -87,7 +87,7 @@ class Program:
     def run(
         self,
         tables: Sequence[TableHandle | Kv | KvRows],
-        parameters: Sequence[int | float | None] = (),
+        parameters: Sequence[int | float | str | None] = (),
         *,
         budget: int = 0,
     ) -> list[tuple[Any, ...]]:
@@ -96,7 +96,7 @@ class Program:
         tables      those that the program may use; it finds each by its
                     fingerprint
         parameters  the values of its first registers; a float is stored as a
-                    float
+                    float, a text as a reference to it
         budget      rows a step, to test pausing; 0: as many as it takes
 
         Raises SchemaError: no table has the schema that it was compiled for;
@@ -108,7 +108,7 @@ class Program:
     def rows(
         self,
         tables: Sequence[TableHandle | Kv | KvRows],
-        parameters: Sequence[int | float | None] = (),
+        parameters: Sequence[int | float | str | None] = (),
         *,
         budget: int = 0,
         packed: bool = False,
@@ -118,11 +118,7 @@ class Program:
         packed   a whole row of a table is its bytes
         """
         handle = self._open(tables)
-        for number, value in enumerate(parameters):
-            if isinstance(value, float):
-                value = float_slot(value)
-            if value is not None:
-                self._check(lib.esk_py_program_set(handle, number, value))
+        texts = self._set(handle, parameters)
         outputs = list(self._outputs())
         record = struct.Struct("<" + "".join("?" + o.letters for o in outputs))
         codecs = {} if packed else self._codecs(tables)
@@ -138,8 +134,29 @@ class Program:
             for at in range(count[0]):
                 values = record.unpack_from(fetched, at * record.size)
                 yield tuple(_values(outputs, values, codecs))
+        del texts  # borrowed until here
         if status != lib.ESK_END:
             self._check(status)
+
+    def _set(self, handle: Any, parameters: Sequence[Any]) -> Any:
+        """Sets parameters; returns the texts, which the program borrows."""
+        texts = [v.encode() for v in parameters if isinstance(v, str)]
+        kept = ffi.new("uint8_t[]", b"".join(texts) + b"\0")
+        at = 0
+        for number, value in enumerate(parameters):
+            if isinstance(value, str):
+                size = len(value.encode())
+                status = lib.esk_py_program_set_text(
+                    handle, number, kept, at, size
+                )
+                at += size
+            elif value is not None:
+                slot = float_slot(value) if isinstance(value, float) else value
+                status = lib.esk_py_program_set(handle, number, slot)
+            else:
+                continue
+            self._check(status)
+        return kept
 
     def arena_bytes(self, tables: Sequence[TableHandle | Kv | KvRows]) -> int:
         """Returns the bytes of RAM that it takes beside the open tables.

@@ -339,6 +339,9 @@ int esk_py_program_open(const void *code, uint32_t bytes,
                         struct esk_py_program **out);
 int esk_py_program_set(struct esk_py_program *program, uint8_t parameter,
                        int64_t value);
+/// Sets a parameter that is a text; `texts` is borrowed until the last fetch.
+int esk_py_program_set_text(struct esk_py_program *program, uint8_t parameter,
+                            const void *texts, uint16_t offset, uint8_t bytes);
 /// Steps the program up to `steps` times, of `budget` each, and packs up to
 /// `rows_max` rows. A row is its outputs, each a byte, 1 where it is NULL, and
 /// 8 bytes; of AVG 24: count, sum, its high part; else `bytes` of the output.

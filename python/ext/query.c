@@ -154,6 +154,11 @@ int esk_py_program_set(struct esk_py_program *program, uint8_t parameter,
     return esk_program_set(&program->run, parameter, value);
 }
 
+int esk_py_program_set_text(struct esk_py_program *program, uint8_t parameter,
+                            const void *texts, uint16_t offset, uint8_t bytes) {
+    return esk_program_set_text(&program->run, parameter, texts, offset, bytes);
+}
+
 /// Bytes of an output in a packed row, without the NULL byte.
 static uint16_t output_bytes(const struct esk_output *output) {
     return output->type == ESK_OUTPUT_INT || output->type == ESK_OUTPUT_FLOAT

@@ -84,6 +84,8 @@ int esk_program_begin(struct esk_program *program, const uint8_t *code,
     program->state = ESK_PROGRAM_FAILED;
     program->code = code;
     program->parts = parts;
+    program->texts = NULL;
+    program->text_bytes = 0;
     check.code = code;
     check.parts = parts;
     check.sources = sources;

@@ -120,6 +120,12 @@ const struct esk_source *esk_program_source(const uint8_t *entry,
                                             const struct esk_source *sources,
                                             uint8_t source_count);
 
+/// Where the text is that `slot` refers to.
+/// bytes    out.
+/// Returns  NULL: it is not in the program, nor in the parameters' texts.
+const uint8_t *esk_program_reference(const struct esk_program *program,
+                                     const esk_slot *slot, uint8_t *bytes);
+
 /// Carves what a checked program needs, its parts and code set. Beyond the
 /// arena it only measures.
 void esk_program_carve(struct esk_program *program, struct esk_arena *arena,

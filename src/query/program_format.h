@@ -129,11 +129,16 @@ enum esk_for_range_offset {
 
 /// How TEXT compares, in its first operand.
 enum esk_text_how {
-    ESK_TEXT_RELATION = 3, ///< bits: 0 <, 1 <=, 2 =, 3 <>
-    ESK_TEXT_IF = 4,       ///< jump where true; else unless true
-    ESK_TEXT_PREFIX = 8,   ///< only as many bytes as the constant has
-    ESK_TEXT_ALL = 15,
+    ESK_TEXT_RELATION = 3,  ///< bits: 0 <, 1 <=, 2 =, 3 <>
+    ESK_TEXT_IF = 4,        ///< jump where true; else unless true
+    ESK_TEXT_PREFIX = 8,    ///< only as many bytes as the constant has
+    ESK_TEXT_REFERRED = 16, ///< the text that a register refers to
+    ESK_TEXT_ALL = 31,
 };
+
+/// A reference to a text of at most 255 bytes, in a register: offset * 256 +
+/// bytes, in the program; or -1 minus that, in the texts of the parameters.
+enum { ESK_REFERENCE_OFFSET = 8 }; ///< bits below the offset
 
 /// Operand bytes that stand for a table and a type: table * 16 + type.
 enum esk_place {
@@ -211,8 +216,9 @@ enum esk_op {
     /* Text in registers. */
     ESK_OP_LENGTH = 54, ///< r a n8: the characters of the n bytes from a on
     ESK_OP_SUBSTR = 55, ///< r m8 a n8 skip16 count16: some of them, m bytes
+    ESK_OP_LDR = 56,    ///< r m8 a: the text that a refers to, m bytes
 
-    ESK_OP_COUNT_OF_ALL = 56,
+    ESK_OP_COUNT_OF_ALL = 57,
 };
 
 _Static_assert(ESK_OP_IF_LT - ESK_OP_UNLESS_LT == 4, "four relations each");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Text, as a part: text in slots (LDT, LENGTH, SUBSTR), and comparisons of a
-/// row's text with a constant of the program (TEXT).
+/// Text, as a part: text in slots (LDT, LDR, LENGTH, SUBSTR), and comparisons
+/// of a row's text with one of the program or of a parameter (TEXT).
 ///
 /// A character is a byte and the continuation bytes of UTF-8 that follow it.
 ///
@@ -61,7 +61,33 @@ static void characters_run(esk_slot *r, const uint8_t *op,
     }
 }
 
+/// LDR. A text that is longer would be another one when it is cut.
+static int referred_run(struct esk_program *program, const uint8_t *op) {
+    const esk_slot *slot = esk_program_operand(program, op[3]);
+    esk_slot *r = program->values + op[1];
+    uint8_t count = (uint8_t)esk_text_slots(op[2]);
+    uint8_t left = 0;
+    memset(program->nulls + op[1], slot == NULL, count);
+    if (slot == NULL) {
+        return ESK_PROGRAM_GOES_ON;
+    }
+    const uint8_t *text = esk_program_reference(program, slot, &left);
+    if (text == NULL || left > op[2]) {
+        return text == NULL ? ESK_E_INVALID : ESK_E_LIMIT;
+    }
+    for (; count > 0; count--) {
+        uint8_t piece = left < ESK_SLOT_BYTES ? left : ESK_SLOT_BYTES;
+        esk_slot_from_text(r++, text, piece);
+        text += piece;
+        left = (uint8_t)(left - piece);
+    }
+    return ESK_PROGRAM_GOES_ON;
+}
+
 static int text_run(struct esk_program *program, const uint8_t *op) {
+    if (op[0] == ESK_OP_LDR) {
+        return referred_run(program, op);
+    }
     if (op[0] >= ESK_OP_LENGTH) {
         bool is_length = op[0] == ESK_OP_LENGTH;
         const uint8_t *text = op + (is_length ? 2 : 3);
@@ -86,14 +112,25 @@ static int text_run(struct esk_program *program, const uint8_t *op) {
     }
     uint8_t how = op[1];
     uint16_t bytes = esk_load_u16(op + 5);
-    if ((how & ESK_TEXT_PREFIX) != 0 && bytes > op[9]) {
-        bytes = op[9];
+    const uint8_t *text = program->code + esk_load_u16(op + 7);
+    uint8_t text_bytes = op[9];
+    if ((how & ESK_TEXT_REFERRED) != 0) {
+        const esk_slot *slot = esk_program_operand(program, op[7]);
+        has_row = has_row && slot != NULL;
+        if (has_row) {
+            text = esk_program_reference(program, slot, &text_bytes);
+            if (text == NULL) {
+                return ESK_E_INVALID;
+            }
+        }
     }
-    bool holds = has_row &&
-                 esk_relation_holds(
-                     how & ESK_TEXT_RELATION,
-                     text_compare(table->row + esk_load_u16(op + 3), bytes,
-                                  program->code + esk_load_u16(op + 7), op[9]));
+    if ((how & ESK_TEXT_PREFIX) != 0 && bytes > text_bytes) {
+        bytes = text_bytes;
+    }
+    bool holds = has_row && esk_relation_holds(
+                                how & ESK_TEXT_RELATION,
+                                text_compare(table->row + esk_load_u16(op + 3),
+                                             bytes, text, text_bytes));
     if (holds == ((how & ESK_TEXT_IF) != 0)) {
         program->at = (uint16_t)(program->at + op[10]);
     }
@@ -128,7 +165,16 @@ static bool text_check(struct esk_check *check, const uint8_t *op) {
     if (op[0] == ESK_OP_SUBSTR) {
         return registers_check(check, op + 1) && registers_check(check, op + 3);
     }
+    if (op[0] == ESK_OP_LDR) {
+        return registers_check(check, op + 1);
+    }
     uint16_t constant = esk_load_u16(op + 7);
+    if ((op[1] & ESK_TEXT_REFERRED) != 0) {
+        if ((op[8] | op[9]) != 0 || !esk_check_registers(check, op[7], 1)) {
+            return false;
+        }
+        constant = 0;
+    }
     return op[1] <= ESK_TEXT_ALL && constant <= check->bytes &&
            op[9] <= (uint16_t)(check->bytes - constant) &&
            esk_check_row(check, op[2], esk_load_u16(op + 3),

@@ -649,3 +649,67 @@ ESK_TEST(query_advance_waits_ahead_and_takes_null_for_no_row) {
 }
 
 ESK_TEST_MAIN()
+
+/// Runs a program over `names` whose parameter is a text of "alphabet".
+static const char *with_text(const char *code, uint16_t offset, uint8_t bytes) {
+    static const char texts[] = "alphabeta";
+    char text[256];
+    snprintf(text, sizeof text,
+             ".table 4\n.regs 8\n.params 1\n.out rowtext c0 0 12\n"
+             "FOR c0 0 r0 r0 x\nb: %s\nEMIT\nn: NEXT c0 b\nx: HALT",
+             code);
+    ESK_CHECK(esk_assemble(&query_assembly, text, query_sources));
+    ESK_CHECK_INT(query_begin(query_assembly.bytes, query_assembly.count),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_program_set_text(&query_program, 0, texts, offset, bytes),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_program_set_text(&query_program, 0, "", 0, 0),
+                  ESK_E_INVALID);
+    query_run(0);
+    return query_text;
+}
+
+ESK_TEST(query_parameters_are_texts_of_the_caller) {
+    static const char same[] = "LDT r2 c0 4 0\nLDR r4 8 r0\nLDR r6 4 r0\n"
+                               "UNLESS_EQ r2 r6 n";
+    query_start(4);
+    ESK_CHECK_TEXT(with_text("TEXT 18 c0 0 12 0 0 n", 0, 5), "alpha;");
+    ESK_CHECK_TEXT(with_text("TEXT 18 c0 0 12 0 0 n", 5, 4), "beta;");
+    ESK_CHECK_TEXT(with_text("TEXT 18 c0 0 12 0 0 n", 0, 9), "");
+    ESK_CHECK_TEXT(with_text("TEXT 18 c0 0 12 0 0 n", 0, 0), "");
+    ESK_CHECK_TEXT(with_text("TEXT 26 c0 0 12 0 0 n", 0, 1),
+                   "abcdefghijkl;alpha;");
+    ESK_CHECK_TEXT(with_text("TEXT 22 c0 0 12 0 0 n", 0, 5),
+                   "abcdefghijkl;beta;gamma;");
+    /* A register that is NULL refers to nothing. */
+    ESK_CHECK_TEXT(with_text("TEXT 18 c0 0 12 7 0 n", 0, 5), "");
+    ESK_CHECK_TEXT(with_text("LDR r2 9 r7\nJVALUE r2 n", 0, 5),
+                   "abcdefghijkl;alpha;beta;gamma;");
+    ESK_CHECK_TEXT(with_text(same, 5, 4), "beta;");
+    /* The constant 0x7f0000 refers to what is behind the program. */
+    ESK_CHECK_TEXT(with_text("LDI32 r7 8323073\nLDR r2 8 r7", 0, 5), "");
+    ESK_CHECK_INT(query_status, ESK_E_INVALID);
+    ESK_CHECK_TEXT(with_text("LDI32 r7 8323073\nTEXT 18 c0 0 12 7 0 n", 0, 5),
+                   "");
+    ESK_CHECK_INT(query_status, ESK_E_INVALID);
+    ESK_CHECK_TEXT(with_text("LDR r2 4 r0", 0, 5), "");
+    ESK_CHECK_INT(query_status, ESK_E_LIMIT);
+    /* A reference of a program to its own bytes: "Eq". */
+    ESK_CHECK_TEXT(with_text("LDI8 r7 2\nTEXT 16 c0 0 12 7 0 n", 0, 5), "");
+    ESK_CHECK_TEXT(with_text("LDI8 r7 2\nTEXT 20 c0 0 12 7 0 n", 0, 5),
+                   "abcdefghijkl;alpha;beta;gamma;");
+}
+
+ESK_TEST(query_refuses_texts_that_are_not_in_the_caller_s) {
+    query_start(1);
+    ESK_CHECK(esk_assemble(&query_assembly, ".regs 2\n.params 1\nHALT",
+                           query_sources));
+    ESK_CHECK_INT(query_begin(query_assembly.bytes, query_assembly.count),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_program_set_text(&query_program, 0, NULL, 0, 1),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_program_set_text(&query_program, 0, "a", 65535, 1),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_program_set_text(&query_program, 1, "a", 0, 1),
+                  ESK_E_INVALID);
+}

@@ -37,7 +37,7 @@ static const struct {
     {"FMUL", "111"},      {"FDIV", "111"},      {"FLOAT", "11"},
     {"TRUNC", "11"},      {"FCMP", "111"},      {"ROUND", "111"},
     {"FSUM", "11"},       {"FAVG", "11"},       {"FAGG", "111"},
-    {"LENGTH", "111"},    {"SUBSTR", "111122"},
+    {"LENGTH", "111"},    {"SUBSTR", "111122"}, {"LDR", "111"},
 };
 
 static const char *const types[] = {"",    "i8",  "i16", "i32", "i64", "u8",

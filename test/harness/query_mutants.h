@@ -30,10 +30,11 @@ static const char *const mutant_seeds[] = {
     "x: FORH h0 z\nd: EMIT\nNEXTH h0 d\n"
     "z: FORH h1 w\ne: EMIT\nNEXTH h1 e\n"
     "w: FORH h2 v\nf: EMIT\nNEXTH h2 f\nv: HALT",
-    ".table 4\n.table 3\n.regs 8\n.params 2\n.out text r0 16\n"
+    ".table 4\n.table 3\n.regs 24\n.params 2\n.out text r0 16\n"
     "FOR c0 1 r0 r0 x\n"
     "b: LDT r2 c0 8 0\nLDT r3 c0 4 8\nLENGTH r7 r2 16\n"
-    "SUBSTR r4 16 r2 12 1 3\nTEXT 9 c0 0 12 t 3 n\nGET c1 r2 n\nEMIT\n"
+    "SUBSTR r4 16 r2 12 1 3\nTEXT 9 c0 0 12 t 3 n\n"
+    "LDR r8 64 r1\nTEXT 16 c0 0 12 1 0 n\nGET c1 r2 n\nEMIT\n"
     "n: NEXT c0 b\n"
     "x: FOR c1 0 r0 r0 y\nc: LD r4 c1.i64 17\nEMIT\nNEXT c1 c\ny: HALT\n"
     "t: .text abc",
@@ -147,7 +148,7 @@ static inline bool mutant_run(uint32_t number) {
         } else if (how % 4 == 1) {
             code[at] = (uint8_t)(how >> 8);
         } else if (how % 4 == 2) {
-            code[at] = (uint8_t)((how >> 8) % 54);
+            code[at] = (uint8_t)((how >> 8) % ESK_OP_COUNT_OF_ALL);
         } else {
             code[at] = (uint8_t)(code[at] + (how >> 8 & 1 ? 1 : -1));
         }

@@ -10,6 +10,8 @@
 Values are one a line, or a row a line with tabs between, or "30 values
 hashing to" and their MD5. skipif and onlyif name an engine: series, tree,
 machine, c, duckdb, sqlite. A blank line ends a record, # begins a comment.
+A comment `# :name = value` gives a parameter of the statement a value, a whole
+number or a text; others' files have none.
 """
 
 import hashlib
@@ -18,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _HASHED = re.compile(r"(\d+) values hashing to ([0-9a-f]{32})")
+_PARAMETER = re.compile(r"# :(\w+) = (.*)")
 _CONTROL = re.compile("[^ -~]")
 
 
@@ -33,6 +36,7 @@ class Record:
     types   of a query's columns: I, R, T; None: it is no query
     sort    nosort, rowsort or valuesort
     error   it is to be refused; `expected` is a part of the message
+    values  of its parameters
     """
 
     line: int
@@ -43,6 +47,7 @@ class Record:
     expected: list[str] = field(default_factory=list)
     skipped: set[str] = field(default_factory=set)
     only: set[str] = field(default_factory=set)
+    values: dict[str, object] = field(default_factory=dict)
 
     def is_for(self, *engines: str) -> bool:
         """Whether engines run it."""
@@ -70,8 +75,18 @@ def records(path: Path) -> list[Record]:
             break
         record = _record(block)
         if record is not None:
+            record.values = _values(lines[begin : at - 1])
             found.append(record)
     return found
+
+
+def _values(lines: list[str]) -> dict[str, object]:
+    found = map(_PARAMETER.fullmatch, lines)
+    pairs = [match.groups() for match in found if match]
+    return {
+        name: int(text) if text.lstrip("-").isdigit() else text
+        for name, text in pairs
+    }
 
 
 def _record(block: list[tuple[int, str]]) -> Record | None:
@@ -147,10 +162,12 @@ def differs(record: Record, rows: list[tuple]) -> str:
 def wrong(record: Record, execute) -> str:
     """Runs a record; returns what is wrong, or "".
 
-    execute   returns the rows of SQL; raises Refused
+    execute   returns the rows of SQL, and of the values of its parameters if
+              it has some; raises Refused
     """
+    given = (record.values,) if record.values else ()
     try:
-        rows = execute(record.sql)
+        rows = execute(record.sql, *given)
     except Refused as refused:
         if not record.error:
             return f"refused: {refused}"

@@ -215,7 +215,7 @@ def test_a_query_reads_only_the_keys_that_it_asks_for(kv, monkeypatch):
             ("key = 'net/3'", 1, ["3"]),
             ("key IN ('net/3', 'net/4', 'none')", 3, ["3", "4"]),
             ("key LIKE 'net/%' AND value > '6'", 9, ["7", "8"]),
-            ("key = 'net/3' AND key = 'net/4'", 1, []),
+            ("key = 'net/3' AND key = 'net/4'", 0, []),
             ("value = '8'", 18, ["8", "8"]),
         ):
             sql = f"SELECT value FROM conf WHERE {where} ORDER BY value"
@@ -226,6 +226,6 @@ def test_a_query_reads_only_the_keys_that_it_asks_for(kv, monkeypatch):
             read.clear()
             rows = database.execute(sql).fetchall()
             assert [value for (value,) in rows] == found
-            assert len(set(read)) == keys, where
+            assert len(read) == keys, where
     for sql in ("SELECT 1", "DELETE FROM conf", "SELECT k FROM log", "x"):
         assert kv.engine.kv_bounds(sql) is None

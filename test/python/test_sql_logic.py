@@ -15,6 +15,7 @@ import pytest
 import logic
 import sqlc_program as sp
 from eskerdb import EskerError, Geometry, Simulator, Volume
+from eskerdb.cli.statements import with_values
 from eskerdb.sql import tables
 from eskerdb.sql.access import Limits
 from eskerdb.sql.duck import Database
@@ -41,15 +42,23 @@ class Machine:
         self.volume = self.stack.enter_context(Volume.format(self.chip))
         self.created: list[str] = []
         self.engine = Engine({})
+        self.prepared: dict[str, object] = {}
 
-    def execute(self, sql: str) -> list[tuple]:
+    def execute(self, sql: str, values: dict | None = None) -> list[tuple]:
+        """values   of parameters: a statement is compiled once for all"""
         if sql.startswith("CREATE TABLE"):
             return self._create(sql)
         try:
-            (made,) = self.engine.prepare(sql)
+            made = self.prepared.get(sql) if values else None
+            if made is None:
+                (made,) = self.engine.prepare(sql, values=values)
+            if values:
+                self.prepared[sql] = made
             if hasattr(made, "rows"):
-                return list(made.rows())
-            return [(made.run(),)]
+                return list(made.rows(values))
+            return [(made.run(values),)]
+        except ValueError as fault:
+            raise logic.Refused(str(fault)) from None
         except Refusal as refusal:
             raise logic.Refused(
                 f"{refusal.line}:{refusal.column}: {refusal.message}"
@@ -138,7 +147,10 @@ def test_sqlite_gives_the_same_rows(kind, path):
         if record.error or not record.is_for(kind, "sqlite"):
             continue
         what = logic.wrong(
-            record, lambda sql: database.execute(in_sqlite(sql)).fetchall()
+            record,
+            lambda sql, *given: database.execute(
+                in_sqlite(sql), *given
+            ).fetchall(),
         )
         if what:
             bad.append(f"{path}.test:{record.line}: {record.sql}\n  {what}")
@@ -153,7 +165,7 @@ def ready(machine, path) -> list[logic.Record]:
         if record.types is not None:
             queries.append(record)
         elif not record.error and record.is_for(machine.kind, "machine"):
-            machine.execute(record.sql)
+            machine.execute(record.sql, record.values)
             queries.clear()
     return queries
 
@@ -168,7 +180,8 @@ def test_duckdb_gives_the_same_rows(machine, path):
             if not record.is_for(machine.kind, "duckdb"):
                 continue
             try:
-                rows = database.execute(in_duckdb(record.sql)).fetchall()
+                sql = with_values(record.sql, record.values)
+                rows = database.execute(in_duckdb(sql)).fetchall()
                 what = logic.differs(record, rows)
             except duckdb.Error as failure:
                 what = str(failure)

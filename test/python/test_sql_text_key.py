@@ -118,3 +118,41 @@ def test_a_lookup_reads_fewer_pages_than_the_tree_has():
                 (select,) = engine.prepare(f"SELECT n FROM t WHERE {where}")
                 assert len(list(select.rows())) == count
                 assert tree.stats().page_reads - before <= most, where
+
+
+def test_a_program_is_run_again_with_other_texts(both):
+    engine, sqlite, keys = both
+    dice = random.Random(len(keys) + 1)
+    bounded = 0
+    for op in OPERATORS:
+        for where in (
+            f"id {op} :x",
+            f"id {op} :x AND id >= :y",
+            f"id {op} 'm' OR id = :x",
+            f"CASE WHEN n > 3 THEN :x ELSE id END {op} :y",
+        ):
+            sql = f"SELECT id, n FROM t WHERE {where} ORDER BY id"
+            (select,) = engine.prepare(sql)
+            names = [info.name for info in select.parameters]
+            bounded += " id " in select.explain()[-2]
+            for _ in range(12):
+                given = {n: dice.choice(keys) for n in names}
+                found = list(select.rows(given))
+                assert found == sqlite.execute(sql, given).fetchall(), sql
+    assert bounded >= 2 * len(OPERATORS) - 2
+
+
+def test_a_program_refuses_a_text_that_it_does_not_take(both):
+    engine, _, _ = both
+    (select,) = engine.prepare("SELECT n FROM t WHERE id = :x")
+    for wrong in ("x" * 13, "ä" * 7, "a\0b"):
+        with pytest.raises(ValueError, match="bytes of UTF-8, without"):
+            select.rows({"x": wrong})
+    # Compiled with it, it is a constant.
+    (select,) = engine.prepare(
+        "SELECT n FROM t WHERE id = :x", values={"x": "x" * 13}
+    )
+    assert select.fixed == {"x"}
+    assert list(select.rows()) == []
+    with pytest.raises(ValueError, match="compile the statement again"):
+        select.rows({"x": "a"})

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from eskerdb._esker import lib
 
 import sqlc_program as sp
 from eskerdb import Geometry
@@ -474,6 +475,19 @@ def test_another_schema_is_refused_at_open(tmp_path):
         text=True,
     )
     assert (done.returncode, done.stdout) == (1, "FAILED uwa -13\n")
+
+
+def test_a_text_that_is_longer_than_its_column_is_refused_at_open(tmp_path):
+    made = case(
+        queries="-- name: ours\nSELECT n FROM notes WHERE who = :who;\n"
+        "-- name: fits\nSELECT n FROM notes WHERE who = :who;",
+        parameters={"ours": ("seventeen bytes..",), "fits": ("bo",)},
+    )
+    sp.image(made, tmp_path / "image")
+    binary = sp.program(made, tmp_path, sp.compiled(made, tmp_path))
+    found = sp.answers(binary, tmp_path / "image")
+    assert found["ours"] == ([], lib.ESK_E_LIMIT)
+    assert found["fits"][1] == lib.ESK_END
 
 
 def test_each_input_of_a_union_has_the_rows_of_the_open():

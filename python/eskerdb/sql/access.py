@@ -291,12 +291,14 @@ def _narrow_text(table: p.TableInfo, condition: e.Expr, key: _Ends) -> bool:
         return False
     if op == "=":
         return key.narrow(op, value)
-    key.narrow(">=" if op[0] == ">" else "<=", value)
-    return op in (">=", "<=")
+    narrowed = key.narrow(">=" if op[0] == ">" else "<=", value)
+    return narrowed and op in (">=", "<=")
 
 
 def _is_bound(value: e.Expr, column: p.TableColumn) -> bool:
     """Whether a text is a bound of a column: not longer than that."""
+    if isinstance(value, e.Parameter):
+        return 1 <= value.type.bytes <= column.bytes <= _TEXT_BYTES_MAX
     return (
         isinstance(value, e.Constant)
         and isinstance(value.value, str)

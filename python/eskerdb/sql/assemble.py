@@ -27,7 +27,7 @@ NAMES = (
     "SUM ADD SUB MUL DIV REM UNLESS_LT UNLESS_LE UNLESS_EQ UNLESS_NE IF_LT "
     "IF_LE IF_EQ IF_NE JNULL JVALUE JMP JMP16 FOR NEXT COUNT ADVANCE GET PUSH "
     "GROUP FORH NEXTH LDT TEXT FADD FSUB FMUL FDIV FLOAT TRUNC FCMP ROUND "
-    "FSUM FAVG FAGG LENGTH SUBSTR"
+    "FSUM FAVG FAGG LENGTH SUBSTR LDR"
 )
 OPS = {name: number for number, name in enumerate(NAMES.split())}
 _OPPOSITE = {
@@ -37,6 +37,7 @@ _OPPOSITE = {
     "JVALUE": "JNULL",
 }
 _TEXT_IF = 4  # of TEXT's first operand
+TEXT_REFERRED = 16
 # Operand bytes before a jump of one byte.
 _SHORT = {
     **dict.fromkeys(_OPPOSITE, 2),
@@ -212,6 +213,21 @@ class Program:
         self.ops.append(made)
         self.texts.append((made, at))
 
+    def text_of(
+        self,
+        how: int,
+        table: int,
+        offset: int,
+        width: int,
+        register: int,
+        target: Label,
+    ) -> None:
+        """Adds a TEXT that compares with what a register refers to."""
+        operands = struct.pack(
+            "<BBHHHB", how | TEXT_REFERRED, table, offset, width, register, 0
+        )
+        self.op("TEXT", *operands, target=target)
+
     def assembled(self) -> bytes:
         """Returns the program; it may be longer than BYTES_MAX."""
         code: list[_Op | Label] = [*self.first, *self.ops]
@@ -308,7 +324,7 @@ _SIZES = dict(
         [1, 1, 2, 3, 3, 4, 6, 10, 4, 5, 3, 2, 4, 5, 3]
         + [4] * 13
         + [3, 3, 2, 3, 7, 4, 3, 4, 4, 2, 2, 4, 4, 6, 11, 4, 4, 4, 4, 3, 3]
-        + [4, 4, 3, 3, 4, 4, 9],
+        + [4, 4, 3, 3, 4, 4, 9, 4],
         strict=True,
     )
 )

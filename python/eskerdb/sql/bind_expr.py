@@ -386,9 +386,14 @@ def _wanted(others: list[e.Expr], widen: bool) -> Type | None:
     types = [item.type for item in others if item.type.kind != "null"]
     if not types:
         return None
-    for kind in (text(), FLOAT):
-        if any(other.kind == kind.kind for other in types):
-            return kind
+    if any(other.kind == "text" for other in types):
+        columns = [
+            item.type for item in others if not isinstance(item, e.Constant)
+        ]
+        known = [other for other in columns if other.kind == "text"]
+        return rules.common(known) if known else text()
+    if any(other.kind == "f64" for other in types):
+        return FLOAT
     varying = [
         item.type
         for item in others

@@ -22,7 +22,7 @@ from eskerdb.sql import expr as e
 from eskerdb.sql import rules
 from eskerdb.sql.assemble import Label, Program
 from eskerdb.sql.plan import TableColumn, TableInfo
-from eskerdb.sql.types import INT_MAX, INT_MIN, Type
+from eskerdb.sql.types import INT_MAX, INT_MIN, Type, text
 
 SLOT = 8  # bytes of text in a register
 _TEXT_MOST = 255  # of LENGTH and SUBSTR
@@ -164,6 +164,8 @@ class Expressions:
                 return self.number(text_slots(data, 1)[0])
             return self.number(int(expr.value))
         if isinstance(expr, e.Parameter):
+            if expr.type.kind == "text":
+                raise Unsupported(f":{expr.name} is a text", expr.span)
             return expr.index
         if isinstance(expr, e.Variable):
             return self.variables[expr.index]
@@ -433,10 +435,7 @@ class Expressions:
                 return list(range(into, into + count))
             return [first]
         if isinstance(expr, e.Parameter):
-            raise Unsupported(
-                f":{expr.name}: a program has no parameters that are texts",
-                expr.span,
-            )
+            return self._referred(expr, into, width)
         count = -(-width // SLOT) if width else slots_of(expr.type)
         own = slots_of(expr.type)
         if isinstance(expr, (e.Case, e.Substr)):
@@ -461,6 +460,24 @@ class Expressions:
             found.append(piece if places is None else places[i])
         return found
 
+    def _referred(
+        self, expr: e.Parameter, into: int | None, width: int
+    ) -> list[int]:
+        """Loads the text that a parameter refers to."""
+        own = slots_of(expr.type)
+        count = max(own, -(-width // SLOT))
+        if expr.type.bytes > _TEXT_MOST:
+            raise Unsupported(
+                f":{expr.name} is a text of more than {_TEXT_MOST} bytes",
+                expr.span,
+            )
+        first = self.temporaries(count) if into is None else into
+        self.program.op("LDR", first, expr.type.bytes, expr.index)
+        for i in range(own, count):
+            zeros = self.number(text_slots(b"", 1)[0])
+            self.program.op("MOV", first + i, zeros)
+        return list(range(first, first + count))
+
     def _text_row(self, expr: e.Expr) -> tuple[int, int]:
         """Returns the first of the registers, in a row, of a text, and its
         bytes."""
@@ -473,7 +490,9 @@ class Expressions:
             )
         if width > SLOT // 2:
             self.program.flags |= asm.WIDE
-        if count == 1 or isinstance(expr, (e.Variable, e.Result, e.Case)):
+        if count == 1 or isinstance(
+            expr, (e.Variable, e.Result, e.Case, e.Parameter)
+        ):
             return self.slots(expr)[0], width
         return self.slots(expr, self.temporaries(count))[0], width
 
@@ -519,10 +538,10 @@ class Expressions:
         left, right, op = expr.left, expr.right, expr.op
         if (
             isinstance(left, e.Column)
-            and isinstance(right, e.Constant)
+            and isinstance(right, (e.Constant, e.Parameter))
             and not (op in _NOT_RELATIONS and left.type.nullable)
         ):
-            self._text(left, right.value, op, False, label, when)
+            self._text(left, right, op, False, label, when)
             return
         width = max(left.type.bytes, right.type.bytes)
         a, b = (self.slots(x, None, width) for x in (left, right))
@@ -563,25 +582,29 @@ class Expressions:
     def _text(
         self,
         column: e.Column,
-        value: str,
+        value: e.Constant | e.Parameter,
         op: str,
         prefix: bool,
         label: Label,
         when: bool,
     ) -> None:
-        """Compares a column with a text of the program."""
+        """Compares a column with a text of the program, or of a parameter."""
         cursor, table = self.places[column.scan]
         place = table.columns[column.index]
-        data = value.encode()
-        if len(data) > 255:
-            raise Unsupported("a text of more than 255 bytes", column.span)
         if op in _NOT_RELATIONS:
             # TRUE where the other relation is not: the column is not NULL.
             relation, when = _NOT_RELATIONS[op], not when
         else:
             relation = _TEXT_RELATIONS[op]
         how = relation | _TEXT_IF * when | _TEXT_PREFIX * prefix
-        self.program.text(how, cursor, place.offset, place.bytes, data, label)
+        where = how, cursor, place.offset, place.bytes
+        if isinstance(value, e.Parameter):
+            self.program.text_of(*where, value.index, label)
+            return
+        data = value.value.encode()
+        if len(data) > 255:
+            raise Unsupported("a text of more than 255 bytes", column.span)
+        self.program.text(*where, data, label)
 
     def _jump_like(
         self, like: e.Like, label: Label, when: bool, negated: bool
@@ -593,7 +616,8 @@ class Expressions:
                 like.span,
             )
         op = "<>" if negated else "="
-        self._text(like.operand, plain[0], op, True, label, when)
+        prefix = e.Constant(text(), value=plain[0])
+        self._text(like.operand, prefix, op, True, label, when)
 
 
 def _is_pure(expr: e.Expr) -> bool:

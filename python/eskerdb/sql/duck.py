@@ -12,7 +12,7 @@ never a row.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -175,15 +175,14 @@ class _KvRows:
         self.lost = 0
         self.bounds = KeyBounds()
 
-    def arrow(self) -> Any:
+    def _batches(self, schema: Any) -> Iterator[Any]:
         import pyarrow
 
         entries, self.lost = self._entries()
         columns = zip(*(entry.texts() for entry in entries), strict=True)
         arrays = list(columns) if entries else [()] * len(COLUMNS)
-        return pyarrow.table(
-            [pyarrow.array(a, pyarrow.string()) for a in arrays],
-            schema=pyarrow.schema([(n, pyarrow.string()) for n in COLUMNS]),
+        yield pyarrow.record_batch(
+            [pyarrow.array(a, pyarrow.string()) for a in arrays], schema=schema
         )
 
     def _entries(self) -> tuple[list[KvEntry], int]:
@@ -201,7 +200,15 @@ class _KvRows:
         return found, lost
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> object:
-        return self.arrow().__arrow_c_stream__(requested_schema)
+        """Returns a stream that reads the table when its first batch is asked
+        for: DuckDB opens one more only for the schema."""
+        import pyarrow
+
+        schema = pyarrow.schema([(n, pyarrow.string()) for n in COLUMNS])
+        reader = pyarrow.RecordBatchReader.from_batches(
+            schema, self._batches(schema)
+        )
+        return reader.__arrow_c_stream__(requested_schema)
 
 
 def names_of(table: Series | OpenTree | Kv) -> tuple[str, ...]:

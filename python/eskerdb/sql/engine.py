@@ -21,9 +21,11 @@ from eskerdb.sql.explain import explained, pages
 from eskerdb.sql.key_bounds import KeyBounds, key_bounds
 from eskerdb.sql.logical import BoundQuery, FromTable
 from eskerdb.sql.parameter import (
+    TEXT_MOST,
     parameter_value,
     parameter_values,
     read_parameter,
+    text_fits,
 )
 from eskerdb.sql.parse import parse
 from eskerdb.sql.source import Refusal, Source
@@ -126,10 +128,35 @@ class Engine:
         with source.nesting(statement.span), unsupported(source, statement):
             bound = bind(source, statement, self.infos)
             known = _known(source, bound.parameters, given, written)
-            texts = {k: v for k, v in known.items() if isinstance(v, str)}
+            if isinstance(bound, BoundQuery):
+                return self._select(source, statement, bound, known)
+            texts = _texts(known)
             if texts:
                 bound = bind(source, statement, self.infos, texts)
-            if isinstance(bound, BoundQuery):
+            assert not isinstance(bound, BoundQuery)
+            return Change(self.opened, source, bound, HOST, known)
+
+    def _select(
+        self,
+        source: Source,
+        statement: s.Query,
+        bound: BoundQuery,
+        known: dict[str, Any],
+    ) -> Select:
+        """Compiles a SELECT; texts that its program takes no parameters for
+        become constants."""
+        texts = _texts(known)
+        baked = {
+            info.name: texts[info.name]
+            for info in bound.parameters
+            if info.name in texts and not text_fits(info, texts[info.name])
+        }
+        for constants in (baked, texts):
+            try:
+                if constants:
+                    made = bind(source, statement, self.infos, constants)
+                    assert isinstance(made, BoundQuery)
+                    bound = made
                 query = planner.plan(source, bound, HOST)
                 for table in query.tables:
                     if table.kind == "kv":
@@ -137,9 +164,12 @@ class Engine:
                             f"'{table.name}' is a kv table, whose values "
                             "differ in type; a register has one"
                         )
-                made = compiled(query)
-                return Select(self, made, known)
-            return Change(self.opened, source, bound, HOST, known)
+                code = compiled(query)
+                return Select(self, code, known, constants)
+            except Unsupported:
+                if constants == texts:
+                    raise
+        raise AssertionError(statement)
 
 
 class Select:
@@ -147,6 +177,8 @@ class Select:
 
     code    its program
     values  of parameters, those that are known
+    fixed   names of those that are constants of the program: texts of places
+            without a width, or longer than that
     """
 
     def __init__(
@@ -154,9 +186,11 @@ class Select:
         engine: Engine,
         code: Code,
         values: Mapping[str, Any] | None = None,
+        fixed: Iterable[str] = (),
     ) -> None:
         """Takes the values of parameters; rows() may give others."""
         self._engine = engine
+        self.fixed = frozenset(fixed)
         self.values = dict(values or {})
         self.code = code
         self.query = code.query
@@ -175,11 +209,33 @@ class Select:
         """
         given = {**self.values, **(values or {})}
         parameters = parameter_values(self.query.parameters, given)
+        for info, value in zip(self.query.parameters, parameters, strict=True):
+            self._check_text(info, value)
         return Program(self.code.bytes).rows(
             self._handles(),
-            [None if isinstance(v, str) else v for v in parameters],
+            [
+                None if info.name in self.fixed else value
+                for info, value in zip(
+                    self.query.parameters, parameters, strict=True
+                )
+            ],
             budget=budget,
         )
+
+    def _check_text(self, info: p.ParameterInfo, value: Any) -> None:
+        """Refuses a text that the program does not take. Raises ValueError."""
+        if info.name in self.fixed:
+            if value != self.values[info.name]:
+                raise ValueError(
+                    f":{info.name} is a constant of this program: compile the "
+                    "statement again"
+                )
+        elif not text_fits(info, value):
+            most = info.type.bytes or TEXT_MOST
+            raise ValueError(
+                f":{info.name} takes a text of at most {most} bytes of UTF-8, "
+                f"without a zero byte, not {value!r}"
+            )
 
     @property
     def keeps_records(self) -> bool:
@@ -200,6 +256,10 @@ class Select:
 
     def _handles(self) -> list[Any]:
         return [self._engine.opened[t.name] for t in self.query.tables]
+
+
+def _texts(known: Mapping[str, Any]) -> dict[str, str]:
+    return {k: v for k, v in known.items() if isinstance(v, str)}
 
 
 @contextmanager

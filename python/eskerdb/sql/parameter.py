@@ -9,6 +9,8 @@ from typing import Any
 
 from eskerdb.sql.plan import ParameterInfo
 
+TEXT_MOST = 255  # bytes of a text
+
 
 def parameter_values(
     infos: Sequence[ParameterInfo], given: Mapping[str, Any]
@@ -37,6 +39,15 @@ def read_parameter(info: ParameterInfo, text: str) -> Any:
     except ValueError:
         what = "a number" if kind == "f64" else "a whole number"
         raise TypeError(f":{info.name} is {what}, not {text!r}") from None
+
+
+def text_fits(info: ParameterInfo, value: Any) -> bool:
+    """Whether a value is no text, or one that a program's parameter takes:
+    not longer than its place, and without a zero byte."""
+    if not isinstance(value, str):
+        return True
+    size = len(value.encode())
+    return size <= (info.type.bytes or TEXT_MOST) and "\0" not in value
 
 
 def parameter_value(info: ParameterInfo, value: Any) -> Any:

@@ -32,7 +32,8 @@ from eskerdb.sql.stored import catalog_column, stored
 from eskerdb.tree import Tree
 
 _OLD_END = (
-    "a series loses rows only at its old end: write DELETE FROM {} WHERE {} < .."
+    "a series loses rows only at its old end: "
+    "write DELETE FROM {} WHERE {} < .."
 )
 Values = Sequence[Any]  # of the parameters, by index
 Handles = Mapping[str, Any]

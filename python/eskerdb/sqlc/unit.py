@@ -152,14 +152,26 @@ class _Written:
         ]
 
     def _open_comment(self) -> list[str]:
-        return [
+        lines = [
             "/// Starts the query. It sees the rows that a series has now.",
             "/// q        out: there is nothing to close.",
-            (
-                "/// Returns  ESK_OK; ESK_E_SCHEMA: a table has other rows;"
-                " ESK_E_IO."
-            ),
         ]
+        pairs = zip(self.query.parameters, self.emitter.parameters, strict=True)
+        for parameter, c in pairs:
+            if parameter.type.kind == "text":
+                most = parameter.type.bytes
+                what = f"at most {most} bytes, " if most else ""
+                lines.append(
+                    f"/// {c:8} {what}borrowed until the query's last row."
+                )
+        fails = "ESK_OK; ESK_E_SCHEMA: a table has other rows; ESK_E_IO"
+        if self._long_texts():
+            return [
+                *lines,
+                f"/// Returns  {fails};",
+                "///          ESK_E_LIMIT: a text is longer.",
+            ]
+        return [*lines, f"/// Returns  {fails}."]
 
     def _row_struct(self) -> list[str]:
         emitter = self.emitter
@@ -247,6 +259,10 @@ class _Written:
                 "return ESK_E_SCHEMA;",
                 "}",
             ]
+        long = self._long_texts()
+        if long:
+            stop = "return esk_query_stop(&q->at, 0, ESK_E_LIMIT);"
+            body += [f"if ({' || '.join(long)}) {{", stop, "}"]
         body += self._plain(emitter.marks)
         body += _begun(self._plain(emitter.opening))
         if emitter.first is None:
@@ -257,6 +273,15 @@ class _Written:
             *body,
             "}",
             "",
+        ]
+
+    def _long_texts(self) -> list[str]:
+        """Returns when a parameter is a text longer than its place."""
+        pairs = zip(self.query.parameters, self.emitter.parameters, strict=True)
+        return [
+            f"strlen({c}) > {parameter.type.bytes}"
+            for parameter, c in pairs
+            if parameter.type.kind == "text" and parameter.type.bytes
         ]
 
     def _next(self) -> list[str]:
