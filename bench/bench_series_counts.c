@@ -18,36 +18,19 @@ enum {
     MOMENTS = 100, ///< of the last tenth, to mount at
 };
 
-/// Mean and maximum of a series of counts.
-struct tally {
-    uint64_t sum;
-    uint64_t max;
-    uint32_t count;
-};
-
-static void tally_add(struct tally *tally, uint64_t value) {
-    tally->sum += value;
-    tally->max = value > tally->max ? value : tally->max;
-    tally->count++;
-}
-
-static double tally_mean(const struct tally *tally) {
-    return (double)tally->sum / tally->count;
-}
-
 /* ------------------------------------------------------------- by key */
 
 static void measure_gets(struct bench_table *table, const struct esk_sim *sim,
                          const char *config) {
-    struct tally tally = {0};
+    struct bench_tally tally = {0};
     uint64_t random = 88172645463325252u;
     for (uint32_t i = 0; i < GETS; i++) {
         uint64_t before = medium_reads(sim);
         bench_get(table, bench_random(&random, table->data->count));
-        tally_add(&tally, medium_reads(sim) - before);
+        bench_tally_add(&tally, medium_reads(sim) - before);
     }
     bench_print(bench, "page reads per random get, mean", table->data,
-                tally_mean(&tally), "reads", "%s", config);
+                bench_tally_mean(&tally), "reads", "%s", config);
     bench_print(bench, "page reads per random get, max", table->data, tally.max,
                 "reads", "%s", config);
 }
@@ -81,16 +64,16 @@ static void measure_key_indexes(const struct bench_data *data) {
 
 static void measure_key_ranges(struct bench_table *table,
                                const struct esk_sim *sim) {
-    struct tally tally = {0};
+    struct bench_tally tally = {0};
     uint32_t rows = table->data->count / RANGES;
     for (uint32_t i = 0; i < RANGES; i++) {
         uint64_t before = medium_reads(sim);
         bench_key_range(table, i * rows, rows);
-        tally_add(&tally, medium_reads(sim) - before);
+        bench_tally_add(&tally, medium_reads(sim) - before);
     }
     bench_print(bench, "page reads, 5 % key range, mean", table->data,
-                tally_mean(&tally), "reads", "%u rows, 20 ranges end to end",
-                rows);
+                bench_tally_mean(&tally), "reads",
+                "%u rows, 20 ranges end to end", rows);
     bench_print(bench, "page reads, 5 % key range, max", table->data, tally.max,
                 "reads", "%u rows, 20 ranges end to end", rows);
     uint64_t before = medium_reads(sim);
@@ -119,9 +102,9 @@ static void measure_tail(struct bench_table *table, const struct esk_sim *sim) {
 
 /// Value ranges at the given ranks: how many pages they read and have rows on.
 struct spans {
-    struct tally reads;
-    struct tally pages;
-    struct tally rows;
+    struct bench_tally reads;
+    struct bench_tally pages;
+    struct bench_tally rows;
 };
 
 static struct bench_span span_measure(struct bench_table *table,
@@ -132,9 +115,9 @@ static struct bench_span span_measure(struct bench_table *table,
         bench_span_at(data, rank, bench_page_rows(data, BENCH_PAGE_BYTES));
     uint64_t before = medium_reads(sim);
     bench_value_range(table, &span);
-    tally_add(&spans->reads, medium_reads(sim) - before);
-    tally_add(&spans->pages, span.pages);
-    tally_add(&spans->rows, span.rows);
+    bench_tally_add(&spans->reads, medium_reads(sim) - before);
+    bench_tally_add(&spans->pages, span.pages);
+    bench_tally_add(&spans->rows, span.rows);
     return span;
 }
 
@@ -142,13 +125,13 @@ static void spans_print(const struct spans *spans,
                         const struct bench_data *data, const char *where) {
     char config[BENCH_TEXT_BYTES];
     snprintf(config, sizeof config, "%s %s, %.10g rows on average",
-             data->column, where, tally_mean(&spans->rows));
+             data->column, where, bench_tally_mean(&spans->rows));
     bench_print(bench, "page reads, value range anywhere, mean", data,
-                tally_mean(&spans->reads), "reads", "%s", config);
+                bench_tally_mean(&spans->reads), "reads", "%s", config);
     bench_print(bench, "page reads, value range anywhere, max", data,
                 spans->reads.max, "reads", "%s", config);
     bench_print(bench, "pages that hold a match, anywhere, mean", data,
-                tally_mean(&spans->pages), "pages", "%s", config);
+                bench_tally_mean(&spans->pages), "pages", "%s", config);
 }
 
 /// Ranges at quantiles: many rows where values repeat.
@@ -218,7 +201,8 @@ static double bitmap_measure(const struct bench_data *data,
     spans = (struct spans){.reads = {0}};
     sparse_measure(&table, sim, &spans);
     bench_print(bench, "bitmap, reads anywhere, mean", data,
-                tally_mean(&spans.reads), "reads", "%u%s bits", bits, given);
+                bench_tally_mean(&spans.reads), "reads", "%u%s bits", bits,
+                given);
     bench_print(bench, "bitmap, reads anywhere, max", data, spans.reads.max,
                 "reads", "%u%s bits", bits, given);
     bench_print(bench, "bitmap, bytes per record", data,
@@ -227,7 +211,7 @@ static double bitmap_measure(const struct bench_data *data,
                 "B", "%u%s bits", bits, given);
     bench_close(&table);
     esk_sim_destroy(sim);
-    return tally_mean(&spans.reads);
+    return bench_tally_mean(&spans.reads);
 }
 
 /// Bitmaps of every size; the greatest, which is the default, beside buckets
@@ -343,7 +327,7 @@ static void measure_mounts(const struct bench_data *data) {
         .frames = 4, .index_count = 1, .bitmap_bits = BENCH_BITMAP_BITS};
     struct esk_sim *sim = medium_make();
     struct probe *worst = calloc(1, sizeof *worst);
-    struct tally tally = {0};
+    struct bench_tally tally = {0};
     uint32_t rows = 0;
 
     BENCH_HOLDS(worst != NULL);
@@ -365,14 +349,15 @@ static void measure_mounts(const struct bench_data *data) {
         bench_append(&table, rows, moment);
         rows = moment;
         probe_mount(&probe, &table, sim, &shape);
-        tally_add(&tally, (uint64_t)(probe_total(&probe) + 0.5));
+        bench_tally_add(&tally, (uint64_t)(probe_total(&probe) + 0.5));
         if (probe_total(&probe) > probe_total(worst)) {
             *worst = probe;
         }
     }
     print_mount(worst, data, "the worst of 101 moments in the last tenth");
-    bench_print(bench, "page reads to mount, mean", data, tally_mean(&tally),
-                "reads", "of 101 moments in the last tenth");
+    bench_print(bench, "page reads to mount, mean", data,
+                bench_tally_mean(&tally), "reads",
+                "of 101 moments in the last tenth");
     bench_close(&table);
     esk_sim_destroy(sim);
     free(worst);

@@ -42,6 +42,8 @@ SUMMARY = """## What it shows
   rows apart. More bits save up to half a page read and cost programs.
 - Two levels with 16 pages of RAM read less and program less than three with
   8, and need one kind of merge.
+- Packed pages of 50 rows change little: entries name fewer pages, which
+  saves programs.
 - Where values repeat on a page (uwa, sea), an entry stands for many rows.
 - Merges read little. A pass over the sources fills one page, so `fan` pages
   are read for each that is programmed, with one frame.

@@ -171,6 +171,23 @@ static inline uint32_t bench_page_rows(const struct bench_data *data,
     return (page_bytes - 16) / data->row_bytes;
 }
 
+/// Mean and maximum of a series of counts.
+struct bench_tally {
+    uint64_t sum;
+    uint64_t max;
+    uint32_t count;
+};
+
+static inline void bench_tally_add(struct bench_tally *tally, uint64_t value) {
+    tally->sum += value;
+    tally->max = value > tally->max ? value : tally->max;
+    tally->count++;
+}
+
+static inline double bench_tally_mean(const struct bench_tally *tally) {
+    return (double)tally->sum / tally->count;
+}
+
 /* ---------------------------------------------------------------- table */
 
 /// How a table is made and opened.
