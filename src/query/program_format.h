@@ -128,6 +128,14 @@ enum esk_for_range_offset {
 };
 
 /// How TEXT compares, in its first operand.
+/// The first operand of ADVANCE.
+enum esk_advance {
+    ESK_ADVANCE_TABLE = 7, ///< bits: the table that is moved on
+    ESK_ADVANCE_ZERO = 8,
+    ESK_ADVANCE_OUTER = 4,  ///< bits below the table of a loop around it
+    ESK_ADVANCE_ENDS = 128, ///< that loop ends where the table's cursor has
+};
+
 enum esk_text_how {
     ESK_TEXT_RELATION = 3,  ///< bits: 0 <, 1 <=, 2 =, 3 <>
     ESK_TEXT_IF = 4,        ///< jump where true; else unless true
@@ -146,9 +154,9 @@ enum esk_place {
     ESK_PLACE_TABLE = 4, ///< bits below the table
 };
 
-/// r, a, b, m are registers, c a table, h a helper, t a table and a type, w a
-/// window's first register. off: jump so many bytes on from the instruction's
-/// end. README.md has the meanings.
+/// r, a, b, m are registers, c a table, o enum esk_advance, h a helper, t a
+/// table and a type, w a window's first register. off: jump so many bytes on
+/// from the instruction's end. README.md has the meanings.
 enum esk_op {
     ESK_OP_HALT = 0,       ///< the last instruction, and nowhere else
     ESK_OP_EMIT = 1,       ///< a row is ready
@@ -187,7 +195,7 @@ enum esk_op {
     ESK_OP_COUNT = 34,     ///< r c: r grows by the rows that are left
 
     /* Joins. */
-    ESK_OP_ADVANCE = 35, ///< c a off8: on to the row with key a; jump: none
+    ESK_OP_ADVANCE = 35, ///< o a off8: on to the row with key a; jump: none
     ESK_OP_GET = 36,     ///< c a off8: the row with key a; jump: none
 
     /* Top-k and groups. */

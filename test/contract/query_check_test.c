@@ -255,6 +255,12 @@ ESK_TEST(program_check_refuses_helpers_text_and_outputs_of_no_kind) {
     ESK_CHECK_INT(changed(".regs 2\n.out int r0\nHALT", ESK_PROGRAM_HEAD, 0),
                   ESK_E_CORRUPT);
 }
+        ".table 0\n.regs 2\nADVANCE c1 r1 x\nx: HALT",
+        ".table 0\n.regs 2\nADVANCE 8 r1 x\nx: HALT",
+        ".table 0\n.regs 2\nADVANCE 0x81 r1 x\nx: HALT",
+        ".table 0\n.regs 2\nADVANCE 0x88 r1 x\nx: HALT",
+        ".table 0\n.regs 2\nADVANCE 0x90 r1 x\nx: HALT",
+        ".table 0\n.regs 2\nADVANCE 0x10 r1 x\nx: HALT",
 
 ESK_TEST(program_check_refuses_jumps_and_loops_that_could_not_end) {
     static const char *const texts[] = {

@@ -19,7 +19,7 @@ static const char *const mutant_seeds[] = {
     "n: NEXT c0 b\nx: EMIT\nHALT",
     ".table 0\n.table 1\n.regs 8\n.out int r4\n.out rowtext c1 0 4\n"
     "LDI8 r0 5\nFOR c1 8 r0 r0 0\nFOR c0 0 r0 r0 x\n"
-    "b: LD r4 c0.u32 0\nADD r3 r4 r0\nADVANCE c1 r3 n\nNULLIF r4 r3\nEMIT\n"
+    "b: LD r4 c0.u32 0\nADD r3 r4 r0\nADVANCE 0x81 r3 n\nNULLIF r4 r3\nEMIT\n"
     "n: NEXT c0 b\nx: COUNT r2 c1\nEMIT\nHALT",
     ".table 0\n.table 2\n.table 1\n.regs 12\n.helper 3 6 1 0 0 4\n"
     ".helper 1 3 2 6 1 4\n.helper 2 1 1 9 1 30\n.out int r6\n.out avg r1\n"
