@@ -75,6 +75,17 @@ int esk_topk_push(struct esk_records *records, const esk_slot *values,
 /// Costs    count * log2(count) comparisons and swaps.
 void esk_topk_sort(struct esk_records *records);
 
+/// What stands for all values: a quantile is so many ten-thousandths.
+#define ESK_QUANTILE_WHOLE 10000u
+
+/// Copies the record that `part` ten-thousandths of the sorted records reach:
+/// of n records the one at place n * part / 10,000 from 1, rounded up, and at
+/// least the first. 5,000 is the lower median.
+/// values, nulls  out: NULL without records.
+/// Returns  ESK_OK; ESK_NOT_FOUND: there are no records.
+int esk_topk_quantile(const struct esk_records *records, uint16_t part,
+                      esk_slot *values, uint8_t *nulls);
+
 /// Finds the record of a key, or makes it, with NULL in the other slots.
 /// index    out.
 /// Returns  ESK_OK; ESK_NOT_FOUND: it was made; ESK_E_LIMIT: there are

@@ -166,6 +166,11 @@ struct esk_query_parts {
 extern const struct esk_query_part esk_query_part_ranges;
 extern const struct esk_query_part esk_query_part_joins;
 extern const struct esk_query_part esk_query_part_helpers;
+/// In place of that of helpers: the same, and quantiles.
+extern const struct esk_query_part esk_query_part_quantiles;
+/// In place of that one: the same, and sorts of any number of records through a
+/// scratch: esk_program_set_scratch of esker/runs.h.
+extern const struct esk_query_part esk_query_part_runs;
 extern const struct esk_query_part esk_query_part_text;
 /// With slots of 64 bits it needs a double of 64 bits, which AVR has not.
 extern const struct esk_query_part esk_query_part_floats;

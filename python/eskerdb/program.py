@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from eskerdb._esker import ffi, lib
-from eskerdb.errors import check
+from eskerdb.errors import Limit, check
 from eskerdb.handle import TableHandle
 from eskerdb.kv import Kv
 
@@ -22,6 +22,8 @@ _FETCH_ROWS = 512
 _LEAST = -(1 << 63)
 
 INT, FLOAT, AVG, ROW, ROW_TEXT, TEXT = range(1, 7)
+GROUPS, RUNS = 3, 4  # kinds of helpers
+_OF_RECORDS = (37, 38, 39, 40)  # PUSH, GROUP, FORH, NEXTH
 
 
 def float_slot(value: float) -> int:
@@ -43,6 +45,28 @@ def text_slots(text: bytes, count: int) -> list[int]:
     padded = text.ljust(8 * count, b"\0")
     words = struct.unpack(f">{count}Q", padded[: 8 * count])
     return [word + _LEAST for word in words]
+
+
+class RunsPlan(NamedTuple):
+    """What a sort by runs makes of its memory.
+
+    held        rows that it sorts in memory
+    page_rows   in a page of the scratch
+    inputs      runs that it merges at a time
+    page_bytes  of the scratch
+    """
+
+    held: int
+    page_rows: int
+    inputs: int
+    page_bytes: int
+
+
+def runs_plan(slots: int, capacity: bytes) -> RunsPlan:
+    """Returns what a sort makes of the memory of so many records, u16."""
+    plan = ffi.new("uint32_t[4]")
+    check(lib.esk_py_runs_plan(slots, *struct.unpack("<H", capacity), plan), "")
+    return RunsPlan(*plan)
 
 
 class KvRows:
@@ -135,6 +159,8 @@ class Program:
                 values = record.unpack_from(fetched, at * record.size)
                 yield tuple(_values(outputs, values, codecs))
         del texts  # borrowed until here
+        if status == lib.ESK_E_LIMIT:
+            self._check_bound(lib.esk_py_program_at(handle))
         if status != lib.ESK_END:
             self._check(status)
 
@@ -189,6 +215,24 @@ class Program:
 
     def _check(self, status: int) -> None:
         check(status, "program")
+
+    def _check_bound(self, at: int) -> None:
+        """Raises Limit when the instruction at `at` had no room for a record;
+        it names the bound and what was reached."""
+        if self.code[at] not in _OF_RECORDS:
+            return
+        entry = _HEAD.size + 8 * (self.code[8] + self.code[at + 1])
+        kind, (bound,) = (
+            self.code[entry],
+            struct.unpack_from("<H", self.code, entry + 6),
+        )
+        if kind == RUNS:
+            raise Limit("program: the rows in order fill the scratch")
+        what = "groups" if kind == GROUPS else "rows or values in order"
+        raise Limit(
+            f"program: more than {bound:,} {what}: it had {bound:,} of them "
+            "and came to another"
+        )
 
     def _outputs(self) -> Iterator[_Output]:
         """The outputs that its header has; it was checked."""

@@ -6,10 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "esker/runs.h"
 #include "handle.h"
+#include "port/ram/ram.h"
 #include "query/program_format.h"
 
+/// The scratch of a sort: memory that is not touched before it is used.
+#define SCRATCH_GEOMETRY                                                       \
+    {.block_count = 2048,                                                      \
+     .block_pages = 64,                                                        \
+     .page_bytes = 4096,                                                       \
+     .program_bytes = 1,                                                       \
+     .flags = ESK_MEDIUM_OVERWRITE}
+
 struct esk_py_program {
+    struct esk_scratch scratch;
+    struct esk_ram_device ram;
+    void *pages; ///< of the scratch; NULL: it has none
     struct esk_py_table *tables[ESK_PROGRAM_TABLES_MAX * 2];
     struct esk_source sources[ESK_PROGRAM_TABLES_MAX * 2];
     struct esk_program run;
@@ -78,6 +91,25 @@ static void program_leave(struct esk_py_program *program) {
     }
 }
 
+/// Gives a program that has begun, and may sort by runs, a scratch if there is
+/// memory for one.
+static void scratch_make(struct esk_py_program *program) {
+    static const struct esk_geometry geometry = SCRATCH_GEOMETRY;
+    size_t bytes = (size_t)geometry.block_count * geometry.block_pages *
+                   geometry.page_bytes;
+    if (program->code[ESK_PROGRAM_HELPERS] == 0) {
+        return;
+    }
+    program->pages = calloc(1, bytes);
+    if (program->pages != NULL &&
+        esk_ram_device_init(&program->ram, &geometry, program->pages, bytes) ==
+            ESK_OK &&
+        esk_scratch_init(&program->scratch, &program->ram.device, 0,
+                         geometry.block_count) == ESK_OK) {
+        esk_program_set_scratch(&program->run, &program->scratch);
+    }
+}
+
 /// Starts a program whose memory is zeros and whose tables are set; the lock is
 /// held.
 static int program_begin(struct esk_py_program *program, uint32_t bytes,
@@ -92,10 +124,19 @@ static int program_begin(struct esk_py_program *program, uint32_t bytes,
     if (program->arena == NULL) {
         return ESK_PY_NO_HEAP;
     }
-    return esk_program_begin(&program->run, program->code, bytes,
-                             &esk_query_parts_all, program->sources,
-                             program->table_count, program->arena,
-                             report->arena_bytes);
+    ESK_TRY(esk_program_begin(&program->run, program->code, bytes,
+                              &esk_query_parts_all, program->sources,
+                              program->table_count, program->arena,
+                              report->arena_bytes));
+    scratch_make(program);
+    return ESK_OK;
+}
+
+static void program_free(struct esk_py_program *program) {
+    free(program->pages);
+    free(program->arena);
+    free(program->code);
+    free(program);
 }
 
 int esk_py_program_open(const void *code, uint32_t bytes,
@@ -133,9 +174,7 @@ int esk_py_program_open(const void *code, uint32_t bytes,
     if (status == ESK_OK) {
         *out = program;
     } else {
-        free(program->arena);
-        free(program->code);
-        free(program);
+        program_free(program);
     }
     return status;
 }
@@ -144,9 +183,32 @@ void esk_py_program_release(struct esk_py_program *program) {
     for (uint8_t i = 0; i < program->table_count; i++) {
         esk_py_table_release(program->tables[i]);
     }
-    free(program->arena);
-    free(program->code);
-    free(program);
+    program_free(program);
+}
+
+uint16_t esk_py_program_at(const struct esk_py_program *program) {
+    return program->run.at;
+}
+
+int esk_py_runs_plan(uint8_t slots, uint16_t capacity, uint32_t plan[4]) {
+    static const struct esk_device device = {.geometry = SCRATCH_GEOMETRY};
+    struct esk_scratch scratch = {.volume.device = &device};
+    const struct esk_order by = {.slots = slots};
+    struct esk_runs runs;
+    uint32_t bytes = ESK_RECORD_BYTES(slots) * capacity;
+    void *memory = malloc(bytes);
+    int status = memory == NULL ? ESK_PY_NO_HEAP : ESK_E_NO_MEMORY;
+    if (memory != NULL && bytes > ESK_RUNS_BYTES) {
+        status = esk_runs_begin(&runs, &by, memory, bytes - ESK_RUNS_BYTES,
+                                &scratch);
+    }
+    free(memory);
+    ESK_TRY(status);
+    plan[0] = runs.records.capacity;
+    plan[1] = runs.page_records;
+    plan[2] = runs.inputs_max;
+    plan[3] = device.geometry.page_bytes;
+    return ESK_OK;
 }
 
 int esk_py_program_set(struct esk_py_program *program, uint8_t parameter,

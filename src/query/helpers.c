@@ -6,16 +6,7 @@
 /// A helper's record is a row of registers. PUSH copies them; GROUP stores them
 /// in the record that they belong to before it loads another, and does nothing
 /// while the key stays the same.
-#include "query/program.h"
-
-struct esk_program_helper {
-    struct esk_records records;
-    uint16_t at;    ///< record of the registers, or the next one of FORH
-    bool has_group; ///< the registers are those of record `at`
-    bool is_read;   ///< a FORH has begun: the next record empties it
-    uint8_t kind;   ///< enum esk_helper_kind
-    uint8_t first;  ///< register
-};
+#include "query/helpers.h"
 
 static void helpers_carve(struct esk_program *program,
                           struct esk_arena *arena) {

@@ -72,6 +72,7 @@ enum esk_helper_kind {
     ESK_HELPER_TOP = 1,    ///< keeps the first `capacity` records in order
     ESK_HELPER_SORT = 2,   ///< the same; ESK_E_LIMIT when there are more
     ESK_HELPER_GROUPS = 3, ///< one record a key; ESK_E_LIMIT when more
+    ESK_HELPER_RUNS = 4, ///< a sort of any number, in the memory of `capacity`
 };
 
 /// An output: its type, then a register or a table.
@@ -127,7 +128,6 @@ enum esk_for_range_offset {
     ESK_FOR_RANGE_HAS_HI = 2,
 };
 
-/// How TEXT compares, in its first operand.
 /// The first operand of ADVANCE.
 enum esk_advance {
     ESK_ADVANCE_TABLE = 7, ///< bits: the table that is moved on
@@ -136,6 +136,7 @@ enum esk_advance {
     ESK_ADVANCE_ENDS = 128, ///< that loop ends where the table's cursor has
 };
 
+/// How TEXT compares, in its first operand.
 enum esk_text_how {
     ESK_TEXT_RELATION = 3,  ///< bits: 0 <, 1 <=, 2 =, 3 <>
     ESK_TEXT_IF = 4,        ///< jump where true; else unless true

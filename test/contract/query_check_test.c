@@ -102,6 +102,19 @@ ESK_TEST(program_check_refuses_programs_that_need_another_build) {
                                         query_sources, QUERY_SOURCES, &report),
                       ESK_E_UNSUPPORTED);
     }
+    /* Quantiles take a part of their own. */
+    static const struct esk_query_parts plain_helpers = {
+        .helpers = &esk_query_part_helpers};
+    const char *quantile = ".regs 2\n.helper 2 1 1 0 0 1\nGROUP h0\nHALT";
+    ESK_CHECK_INT(checked(quantile), ESK_OK);
+    ESK_CHECK_INT(esk_program_check(query_assembly.bytes, query_assembly.count,
+                                    &plain_helpers, NULL, 0, &report),
+                  ESK_E_CORRUPT);
+    ESK_CHECK_INT(checked(".regs 2\n.flags 16\n.helper 4 1 1 0 0 1\nHALT"),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_program_check(query_assembly.bytes, query_assembly.count,
+                                    &plain_helpers, NULL, 0, &report),
+                  ESK_E_CORRUPT);
     /* An instruction without its flag. */
     ESK_CHECK_INT(changed(".regs 1\nLDI64 r0 1\nHALT", ESK_PROGRAM_FLAGS, 0),
                   ESK_E_CORRUPT);
@@ -197,10 +210,12 @@ ESK_TEST(program_check_refuses_helpers_text_and_outputs_of_no_kind) {
     static const char *const texts[] = {
         /* helpers */
         ".regs 2\nPUSH h0\nHALT",
-        ".regs 2\n.helper 1 1 1 0 0 1\nGROUP h0\nHALT",
+        ".regs 2\n.helper 1 1 1 0 0 1\nGROUP h1\nHALT",
         ".regs 2\n.helper 3 1 1 0 0 1\nPUSH h0\nHALT",
         ".regs 2\n.flags 16\n.helper 0 1 1 0 0 1\nHALT",
-        ".regs 2\n.flags 16\n.helper 4 1 1 0 0 1\nHALT",
+        ".regs 2\n.flags 16\n.helper 5 1 1 0 0 1\nHALT",
+        ".regs 2\n.flags 16\n.helper 4 1 2 0 0 1\nHALT",
+        ".regs 2\n.helper 4 1 1 0 0 1\nGROUP h0\nHALT",
         ".regs 2\n.flags 16\n.helper 1 0 0 0 0 1\nHALT",
         ".regs 2\n.flags 16\n.helper 1 1 2 0 0 1\nHALT",
         ".regs 2\n.flags 16\n.helper 1 2 1 1 0 1\nHALT",
@@ -240,6 +255,12 @@ ESK_TEST(program_check_refuses_helpers_text_and_outputs_of_no_kind) {
         ".table 0\n.regs 2\nCOUNT r0 c1\nHALT",
         ".table 0\n.regs 2\nCOUNT r2 c0\nHALT",
         ".table 0\n.regs 2\nADVANCE c0 r2 x\nx: HALT",
+        ".table 0\n.regs 2\nADVANCE c1 r1 x\nx: HALT",
+        ".table 0\n.regs 2\nADVANCE 8 r1 x\nx: HALT",
+        ".table 0\n.regs 2\nADVANCE 0x81 r1 x\nx: HALT",
+        ".table 0\n.regs 2\nADVANCE 0x88 r1 x\nx: HALT",
+        ".table 0\n.regs 2\nADVANCE 0x90 r1 x\nx: HALT",
+        ".table 0\n.regs 2\nADVANCE 0x10 r1 x\nx: HALT",
     };
     query_start(0);
     refuses(texts, sizeof texts / sizeof texts[0]);
@@ -255,12 +276,6 @@ ESK_TEST(program_check_refuses_helpers_text_and_outputs_of_no_kind) {
     ESK_CHECK_INT(changed(".regs 2\n.out int r0\nHALT", ESK_PROGRAM_HEAD, 0),
                   ESK_E_CORRUPT);
 }
-        ".table 0\n.regs 2\nADVANCE c1 r1 x\nx: HALT",
-        ".table 0\n.regs 2\nADVANCE 8 r1 x\nx: HALT",
-        ".table 0\n.regs 2\nADVANCE 0x81 r1 x\nx: HALT",
-        ".table 0\n.regs 2\nADVANCE 0x88 r1 x\nx: HALT",
-        ".table 0\n.regs 2\nADVANCE 0x90 r1 x\nx: HALT",
-        ".table 0\n.regs 2\nADVANCE 0x10 r1 x\nx: HALT",
 
 ESK_TEST(program_check_refuses_jumps_and_loops_that_could_not_end) {
     static const char *const texts[] = {

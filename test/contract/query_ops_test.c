@@ -648,6 +648,134 @@ ESK_TEST(query_advance_waits_ahead_and_takes_null_for_no_row) {
                    "2;2;");
 }
 
+/// Rows of log and rain to key 535 with ADVANCE's operand `tables`.
+static const char *merged(const char *tables, uint16_t budget,
+                          uint32_t *reads) {
+    static char text[512];
+    struct esk_series_stats before;
+    struct esk_series_stats after;
+    snprintf(text, sizeof text,
+             ".table 0\n.table 1\n.regs 8\n.out int r3\n.out int r6\n"
+             "LDI8 r0 5\nLDI16 r1 535\nFOR c1 10 r0 r1 0\nFOR c0 0 r0 r0 x\n"
+             "b: LD r4 c0.u32 0\nADD r3 r4 r0\nADVANCE %s r3 n\n"
+             "LD r6 c1.i32 4\nEMIT\nn: NEXT c0 b\n"
+             "x: COUNT r6 c0\nMOV r3 r6\nEMIT\nHALT",
+             tables);
+    esk_series_stats(query_log, &before);
+    const char *rows = query_rows(text, budget);
+    esk_series_stats(query_log, &after);
+    *reads = after.page_reads - before.page_reads;
+    return rows;
+}
+
+ESK_TEST(query_advance_ends_the_loop_around_it_with_its_own_cursor) {
+    uint32_t reads = 0;
+    uint32_t all = 0;
+    static char whole[1024];
+    query_start(400);
+    snprintf(whole, sizeof whole, "%s", merged("c1", 0, &all));
+    ESK_CHECK_TEXT(whole + strlen(whole) - strlen("495,39;525,42;42,42;"),
+                   "495,39;525,42;42,42;");
+    for (uint16_t budget = 0; budget < 4; budget++) {
+        ESK_CONTEXT("budget %u", budget);
+        ESK_CHECK_TEXT(merged("0x81", budget, &reads), whole);
+        ESK_CHECK(reads * 4 < all);
+    }
+    /* Opened without a row, it ends the loop at the first one. */
+    ESK_CHECK_TEXT(query_rows(".table 0\n.table 1\n.regs 8\n.out int r4\n"
+                              "FOR c1 9 r7 r0 0\nFOR c0 0 r0 r0 x\n"
+                              "b: LD r4 c0.u32 0\nADVANCE 0x81 r4 n\n"
+                              "n: EMIT\nNEXT c0 b\nx: HALT",
+                              0),
+                   "100;");
+}
+
+ESK_TEST(query_quantiles_are_values_at_a_place_of_the_order) {
+    /* Of n temperatures each part, as GROUP of a sort gives it. */
+    static const struct {
+        uint32_t rows;
+        const char *rows_text;
+    } cases[] = {
+        {0, "-;-;-;-;-;-;"},
+        {1, "-20;-20;-20;-20;-20;-20;"},
+        /* -20 17 54 -9 */
+        {4, "-20;-20;-9;17;54;54;"},
+        /* and 28 65 2 39 */
+        {8, "-20;-9;17;39;65;65;"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        query_start(cases[i].rows);
+        for (uint16_t budget = 0; budget < 2; budget++) {
+            ESK_CONTEXT("%u rows", (unsigned)cases[i].rows);
+            ESK_CHECK_TEXT(
+                query_rows(
+                    ".table 0\n.regs 8\n.helper 2 1 1 0 0 8\n.out int r0\n"
+                    "FOR c0 0 r1 r1 x\nb: LD r0 c0.i32 4\nPUSH h0\n"
+                    "NEXT c0 b\nx: LDI8 r0 0\nGROUP h0\nEMIT\n"
+                    "LDI16 r0 2500\nGROUP h0\nEMIT\n"
+                    "LDI16 r0 5000\nGROUP h0\nEMIT\n"
+                    "LDI16 r0 7500\nGROUP h0\nEMIT\n"
+                    "LDI16 r0 10000\nGROUP h0\nEMIT\n"
+                    "LDI16 r0 12000\nGROUP h0\nEMIT\nHALT",
+                    budget),
+                cases[i].rows_text);
+        }
+    }
+    /* NULL empties it, and so does a record that follows. */
+    ESK_CHECK_TEXT(query_rows(".regs 1\n.helper 2 1 1 0 0 8\n.out int r0\n"
+                              "LDI8 r0 5\nPUSH h0\nLDI8 r0 0\nGROUP h0\n"
+                              "LDI8 r0 7\nPUSH h0\nLDI8 r0 0\nGROUP h0\n"
+                              "EMIT\nNULL r0\nGROUP h0\nLDI8 r0 0\n"
+                              "GROUP h0\nEMIT\nHALT",
+                              0),
+                   "7;-;");
+    /* Its bound is that of the sort. */
+    ESK_CHECK_TEXT(query_rows(".table 0\n.regs 2\n.helper 2 1 1 0 0 7\n"
+                              "FOR c0 0 r1 r1 x\nb: LD r0 c0.i32 4\n"
+                              "PUSH h0\nNEXT c0 b\nx: HALT",
+                              0),
+                   "!-14");
+}
+
+/// Rows of log by temp, down, then by time.
+static const char *sorted(const char *helper, uint16_t budget) {
+    static char text[512];
+    snprintf(text, sizeof text,
+             ".table 0\n.regs 4\n.helper %s\n.out int r0\n.out int r1\n"
+             "FOR c0 0 r3 r3 x\nb: LD r0 c0.i32 4\nLD r1 c0.u32 0\n"
+             "MOV r2 r1\nPUSH h0\nNEXT c0 b\n"
+             "x: FORH h0 y\nc: EMIT\nNEXTH h0 c\ny: HALT",
+             helper);
+    return query_rows(text, budget);
+}
+
+ESK_TEST(query_sorts_more_rows_than_memory_holds_through_a_scratch) {
+    static char whole[sizeof query_text];
+    query_start(500);
+    snprintf(whole, sizeof whole, "%s", sorted("2 3 1 0 1 500", 0));
+    ESK_CHECK(strlen(whole) > 3000);
+    /* 60 records have the bytes of the sort, and of runs of 31 and less. */
+    ESK_CHECK_TEXT(sorted("2 3 1 0 1 60", 0), "!-14");
+    ESK_CHECK_TEXT(sorted("4 3 1 0 1 60", 0), "!-14");
+    ESK_CHECK_TEXT(sorted("4 3 1 0 1 600", 1), whole);
+    query_scratch = &query_blocks;
+    for (uint16_t budget = 0; budget < 5; budget++) {
+        ESK_CONTEXT("budget %u", budget);
+        ESK_CHECK_TEXT(sorted("4 3 1 0 1 60", budget), whole);
+        ESK_CHECK_INT(query_status, ESK_END);
+    }
+    ESK_CHECK_TEXT(sorted("4 3 1 0 1 5", 0), "!-4");
+    /* It begins again with a record behind the last one. */
+    query_start(4);
+    ESK_CHECK_TEXT(query_rows(".table 0\n.regs 1\n.helper 4 1 1 0 0 99\n"
+                              ".out int r0\nFOR c0 0 r0 r0 x\n"
+                              "b: LD r0 c0.i32 4\nPUSH h0\n"
+                              "FORH h0 y\na: EMIT\nNEXTH h0 a\n"
+                              "y: NEXT c0 b\nx: HALT",
+                              1),
+                   "-20;17;54;-9;");
+}
+
 ESK_TEST_MAIN()
 
 /// Runs a program over `names` whose parameter is a text of "alphabet".

@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "esker/esker.h"
+#include "esker/runs.h"
 #include "port/ram/ram.h"
 #include "query/program_format.h"
 #include "test/harness/assembler.h"
@@ -45,6 +46,8 @@ static uint64_t query_tables[8 * 1024];
 static uint64_t query_arena[4 * 1024];
 static struct esk_assembly query_assembly;
 static struct esk_program query_program;
+static struct esk_scratch *query_scratch; ///< of a program; NULL: none
+static struct esk_scratch query_blocks;   ///< blocks that no table has
 static esk_slot query_parameters[4];
 static uint8_t query_parameter_count;
 static char query_text[32 * 1024];
@@ -219,6 +222,9 @@ static inline void query_start(uint32_t rows) {
     query_fill(rows);
     query_parameter_count = 0;
     query_io_every = 0;
+    query_scratch = NULL;
+    ESK_CHECK_INT(esk_scratch_init(&query_blocks, &query_device, 98, 18),
+                  ESK_OK);
 }
 
 static inline void query_say(const char *format, double number,
@@ -301,6 +307,7 @@ static inline int query_begin(const uint8_t *code, uint16_t bytes) {
     ESK_TRY(esk_program_begin(&query_program, code, bytes, &esk_query_parts_all,
                               query_sources, QUERY_SOURCES, query_arena,
                               report.arena_bytes));
+    esk_program_set_scratch(&query_program, query_scratch);
     for (uint8_t i = 0; i < query_parameter_count; i++) {
         ESK_TRY(esk_program_set(&query_program, i, query_parameters[i]));
     }

@@ -30,6 +30,12 @@ static const char *const mutant_seeds[] = {
     "x: FORH h0 z\nd: EMIT\nNEXTH h0 d\n"
     "z: FORH h1 w\ne: EMIT\nNEXTH h1 e\n"
     "w: FORH h2 v\nf: EMIT\nNEXTH h2 f\nv: HALT",
+    ".table 0\n.table 1\n.regs 9\n.helper 4 5 1 0 0 30\n"
+    ".helper 2 1 1 5 0 9\n.out int r0\n.out int r5\n"
+    "FOR c0 0 r0 r0 x\nb: LD r0 c0.i32 4\nLD r5 c0.u32 0\nPUSH h1\n"
+    "FOR c1 0 r0 r0 y\nc: PUSH h0\nNEXT c1 c\ny: NEXT c0 b\n"
+    "x: FORH h0 z\nd: EMIT\nNEXTH h0 d\n"
+    "z: LDI16 r5 5000\nGROUP h1\nEMIT\nNULL r5\nGROUP h1\nHALT",
     ".table 4\n.table 3\n.regs 24\n.params 2\n.out text r0 16\n"
     "FOR c0 1 r0 r0 x\n"
     "b: LDT r2 c0 8 0\nLDT r3 c0 4 8\nLENGTH r7 r2 16\n"
@@ -105,6 +111,7 @@ static inline bool program_try(const uint8_t *code, uint16_t bytes) {
     if (status != ESK_OK) {
         abort();
     }
+    esk_program_set_scratch(&program, &query_blocks);
     for (uint8_t i = 0; i < code[ESK_PROGRAM_PARAMETERS]; i++) {
         (void)esk_program_set(&program, i, (esk_slot)i * 50);
     }

@@ -278,6 +278,10 @@ class Statements:
         for _ in range(self.pick(1, 2, 3)):
             function = self.pick("count", "sum", "min", "max", "avg")
             value = self.number(table, self.pick(0, 0, 1))
+            if self.chance(12):
+                part = self.pick("0", "0.125", "0.25", "0.5", "0.75", "1")
+                found.append(f"quantile({value}, {part})")
+                continue
             if function == "count" and self.chance(60):
                 value = "*"
             found.append(f"{function}({value})")

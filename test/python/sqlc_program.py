@@ -42,12 +42,20 @@ _MAIN = r"""
 #include <stdlib.h>
 #include <string.h>
 #include "app.h"
+#include "esker/runs.h"
+#include "port/ram/ram.h"
 #include "port/posix_file/posix_file.h"
 
 static uint64_t arena[65536];
 static struct esk_posix_file file;
 static struct esk_volume volume;
 static const struct esk_geometry geometry = %(geometry)s;
+static const struct esk_geometry pages = {.block_count = 64,
+    .block_pages = 8, .page_bytes = 256, .program_bytes = 1,
+    .erased_value = 0xff};
+static uint8_t memory[64 * 8 * 256];
+static struct esk_ram_device ram;
+static struct esk_scratch scratch;
 
 static void must(int status, const char *what) {
     if (status != ESK_OK) {
@@ -58,6 +66,8 @@ static void must(int status, const char *what) {
 %(functions)s
 int main(int count, char **argument) {
     (void)count;
+    must(esk_ram_device_init(&ram, &pages, memory, sizeof memory), "ram");
+    must(esk_scratch_init(&scratch, &ram.device, 0, 64), "scratch");
     must(esk_posix_file_open(&file, argument[1], &geometry,
                              ESK_POSIX_FILE_READ_ONLY), "file");
     must(esk_volume_mount(&volume, &file.device, ESK_MOUNT_READ_ONLY, arena,
@@ -239,6 +249,8 @@ def _function(case: Case, query: Query, header: str) -> str:
             continue
         prints.append(_print(kind.strip(), member, f"{member}_null" in nulls))
     given = [f"table_{table.name}" for table in query.tables]
+    if "*scratch" in re.search(rf"{name}_open\((.*?)\)", header, re.DOTALL)[1]:
+        given.append("&scratch")
     given += [_literal(value) for value in case.parameters.get(name, ())]
     arguments = ", ".join(["&q", *given])
     return f"""

@@ -22,7 +22,7 @@ from eskerdb.sql.duck import Database
 from eskerdb.sql.engine import Engine
 from eskerdb.sql.parse import parse
 from eskerdb.sql.source import Refusal, Source
-from test_sql_machine import bucket, in_duckdb
+from test_sql_machine import Quantile, bucket, in_duckdb
 from test_sqlc_random import END
 
 LOGIC = Path(__file__).resolve().parents[1] / "sql" / "logic"
@@ -100,6 +100,7 @@ def sqlite() -> sqlite3.Connection:
     made = sqlite3.connect(":memory:", isolation_level=None)
     made.execute("PRAGMA case_sensitive_like = ON")
     made.create_function("bucket", 2, bucket, deterministic=True)
+    made.create_aggregate("quantile", 2, Quantile)
     return made
 
 

@@ -8,21 +8,26 @@ import os
 import re
 import sqlite3
 import struct
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from conftest import NOR
-from eskerdb import Column, EskerError, Limit, Simulator, Volume
+from eskerdb import Column, EskerError, Geometry, Limit, Simulator, Volume
+from eskerdb.sql.access import Limits
 from eskerdb.sql.duck import Database, speak
-from eskerdb.sql.engine import Engine, Refusal
+from eskerdb.sql.engine import Engine, Refusal, Select, compile_select
+from eskerdb.sql.parse import parse
+from eskerdb.sql.source import Source
 from sql_statements import WORDS, Statements
 
 CASES = Path(__file__).resolve().parents[1] / "sql" / "machine"
 SEED = int(os.environ.get("ESK_SEED", "1"))
 STATEMENTS = int(os.environ.get("ESK_STATEMENTS", "600"))
 ROWS = 300
+LARGE = Geometry(block_count=120, block_pages=16, page_bytes=512)
 
 
 def f32(value: float) -> float:
@@ -92,6 +97,7 @@ def engines():
             r.put_many(rows["r"])
             sqlite.execute("PRAGMA case_sensitive_like = ON")
             sqlite.create_function("bucket", 2, bucket, deterministic=True)
+            sqlite.create_aggregate("quantile", 2, Quantile)
             sqlite.execute("CREATE TABLE t (k, a, b, f REAL, g REAL, n)")
             sqlite.execute("CREATE TABLE u (k, a, f REAL)")
             sqlite.execute("CREATE TABLE r (id, v, s)")
@@ -172,6 +178,22 @@ def test_page_reads_of_trees_are_said_to_be_unknown(engines):
 
 def bucket(value, width):
     return None if value is None else value // width * width
+
+
+class Quantile:
+    """quantile(value, part) for SQLite, which has none."""
+
+    def __init__(self):
+        self.values, self.part = [], None
+
+    def step(self, value, part, most=0):
+        self.part = Fraction(repr(part))
+        if value is not None:
+            self.values.append(value)
+
+    def finalize(self):
+        place = max(1, math.ceil(len(self.values) * (self.part or 0)))
+        return sorted(self.values)[place - 1] if self.values else None
 
 
 def nulled(name, row):
@@ -372,3 +394,77 @@ def test_a_pause_at_each_row_changes_no_answer(engines):
         except (Refusal, Limit):
             continue
         assert run(engine, sql, budget=1) == whole, sql
+
+
+@pytest.mark.parametrize("part", ["0.9", "0.3333", "0.05", "0.5"])
+def test_quantiles_are_rows_of_sqlites_windows(engines, part):
+    engine, sqlite = engines
+    whole = round(float(part) * 10_000)
+    windows = sqlite.execute(
+        "SELECT b, a FROM (SELECT b, a, row_number() OVER g AS r,"
+        " count(*) OVER (PARTITION BY b) AS n FROM t"
+        " WINDOW g AS (PARTITION BY b ORDER BY a))"
+        f" WHERE r = max(1, (n * {whole} + 9999) / 10000)"
+    )
+    sql = f"SELECT b, quantile(a, {part}) FROM t GROUP BY b"
+    assert rounded(run(engine, sql)) == rounded(windows.fetchall())
+
+
+@pytest.mark.parametrize(
+    ("sql", "bound"),
+    [
+        ("SELECT quantile(a, 0.5, 299) FROM t", "more than 299 rows or values"),
+        ("SELECT b, quantile(a, 0.5, 9) FROM t GROUP BY b", "more than 9 "),
+    ],
+)
+def test_a_bound_that_is_passed_is_named(engines, sql, bound):
+    engine, _ = engines
+    with pytest.raises(Limit, match=bound):
+        run(engine, sql)
+    assert run(engine, sql.replace("299", "300").replace("9)", "300)"))
+
+
+def test_groups_beyond_their_bound_are_an_error_that_names_it(engines):
+    engine, _ = engines
+    made = small(engine, "SELECT a, count(*) FROM t GROUP BY a", groups=40)
+    with pytest.raises(Limit, match="more than 40 groups: it had 40 of them"):
+        list(made.rows())
+
+
+def small(engine, sql, **limits):
+    """A statement as of a device with less memory."""
+    source = Source(sql)
+    (statement,) = parse(source)
+    code = compile_select(source, statement, engine.infos, Limits(**limits))
+    return Select(engine, code)
+
+
+def test_orders_of_more_rows_than_memory_has_go_through_a_scratch():
+    with Simulator(geometry=LARGE) as chip, Volume.format(chip) as volume:
+        volume.create(
+            "big", [Column("k", "u32"), Column("a", "i32")], data_blocks=100
+        )
+        with volume.open("big") as big:
+            rows = [(k, k * 2654435761 % 997 - 400) for k in range(20000)]
+            big.append_many(rows)
+            engine = Engine({"big": big})
+            down = sorted(rows, key=lambda row: -row[1])
+            sql = "SELECT k, a FROM big ORDER BY a DESC"
+            # Of 900 records of 24 bytes runs of 170 a page are merged by 4.
+            made = small(engine, sql, sorted=900, scratch=True)
+            (*_, said) = made.explain()
+            assert said.startswith("an order of 680 rows in RAM; of more, a ")
+            assert list(made.rows()) == down
+            assert list(made.rows(budget=7)) == down
+            with pytest.raises(Limit, match="more than 900 rows"):
+                list(small(engine, sql, sorted=900).rows())
+            grouped = "SELECT a, quantile(k, 0.5, 99) FROM big GROUP BY a"
+            found = dict(
+                small(engine, grouped, sorted=900, scratch=True).rows()
+            )
+            by = {}
+            for k, a in rows:
+                by.setdefault(a, []).append(k)
+            assert found == {
+                a: ks[(len(ks) + 1) // 2 - 1] for a, ks in by.items()
+            }

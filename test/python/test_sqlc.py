@@ -16,6 +16,8 @@ from eskerdb import Geometry
 from eskerdb.sql.access import Limits
 from eskerdb.sql.source import Refusal
 from eskerdb.sqlc import compile_text
+from test_sql_machine import Quantile, same_rows
+from test_sqlc_random import END, LIMIT
 
 SCHEMA = """
 CREATE TABLE log (
@@ -564,3 +566,70 @@ def test_a_refusal_says_where(tmp_path, sql, message):
     assert message in done.stderr
     assert "^" in done.stderr
     assert not (tmp_path / "app.c").exists()
+
+
+SORTS = """
+-- name: by_rain
+SELECT time, temp, wind FROM uwa ORDER BY wind DESC, temp;
+-- name: medians
+SELECT wind, quantile(temp, 0.5, 90), quantile(temp, 0.9, 90), count(*)
+FROM uwa GROUP BY wind;
+-- name: bounded
+SELECT quantile(temp, 0.25, 700), max(temp), quantile(wind, 1, 700) FROM uwa;
+-- name: daily
+SELECT time / 100 AS d, quantile(temp, 0.5, 100) FROM uwa
+WHERE temp > :x GROUP BY time / 100;
+-- name: overflows
+SELECT quantile(temp, 0.5, 699) FROM uwa;
+"""
+
+
+def sorts(scratch: bool, step_pages: int = 0) -> sp.Case:
+    """Of 700 rows the memory of 60 sorts fewer."""
+    rows = {"uwa": [(i, i * 7919 % 211 - 90, i * 31 % 12) for i in range(700)]}
+    return sp.Case(
+        SCHEMA,
+        rows,
+        SORTS,
+        {"daily": (-60,)},
+        step_pages,
+        Geometry(block_count=128, block_pages=16, page_bytes=256),
+        Limits(groups=64, sorted=60, scratch=scratch),
+    )
+
+
+@pytest.mark.parametrize("step_pages", [0, 1])
+def test_orders_of_more_rows_than_memory_go_through_a_scratch(
+    tmp_path, step_pages
+):
+    made = sorts(True, step_pages)
+    queries = sp.compiled(made, tmp_path)
+    sp.image(made, tmp_path / "image")
+    binary = sp.program(made, tmp_path, queries)
+    found = sp.answers(binary, tmp_path / "image")
+    assert found.pop("overflows") == ([], LIMIT)
+    theirs = sp.oracle(made)
+    theirs.create_aggregate("quantile", 3, Quantile)
+    for name, sql in statements(SORTS).items():
+        if name in found:
+            text = sql.rstrip().rstrip(";")
+            expected = theirs.execute(text, {"x": -60}).fetchall()
+            ordered = "ORDER BY" in sql
+            assert found[name][1] == END, name
+            assert same_rows(found[name][0], expected, ordered), name
+
+
+@pytest.mark.parametrize("compiler", sp.COMPILERS)
+def test_orders_through_a_scratch_have_no_warning(tmp_path, compiler):
+    if not sp.has(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    sp.compiled(sorts(True), tmp_path)
+    sp.run(
+        *sp.COMPILERS[compiler],
+        *sp.FLAGS,
+        f"-I{sp.ROOT}/include",
+        "-c",
+        tmp_path / "app.c",
+        "-o",
+        tmp_path / "app.o",
+    )

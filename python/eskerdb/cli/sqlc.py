@@ -52,6 +52,12 @@ def sqlc(
     ranges: Annotated[
         int, typer.Option(help="ESK_SERIES_RANGES_MAX of the device.", min=1)
     ] = _LIMITS.ranges,
+    scratch: Annotated[
+        bool,
+        typer.Option(
+            "--scratch", help="ORDER BY of more rows goes through a scratch."
+        ),
+    ] = False,
 ) -> None:
     """Compile queries to C: a struct, an open and a next for each.
 
@@ -69,7 +75,7 @@ def sqlc(
             _read(queries),
             out.name,
             step_pages,
-            Limits(ranges, groups, sorted),
+            Limits(ranges, groups, sorted, scratch=scratch),
             str(schema),
             str(queries),
         )

@@ -34,12 +34,15 @@ class Limits:
     groups   of GROUP BY that is not in the order of the rows, and DISTINCT
     sorted   rows of ORDER BY without LIMIT
     texts    whether a scan takes bounds of a tree's keys that are texts
+    scratch  whether ORDER BY goes on with more rows, through a scratch;
+             `sorted` is then those that memory has room for
     """
 
     ranges: int = 8
     groups: int = 64
     sorted: int = 256
     texts: bool = False
+    scratch: bool = False
 
 
 @dataclass

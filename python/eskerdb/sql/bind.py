@@ -464,7 +464,9 @@ class _Core:
             where,
             None if self.keys is None else tuple(self.keys),
             tuple(
-                Aggregate(a.function, a.argument, a.type)
+                Aggregate(
+                    a.function, a.argument, a.type, part=a.part, bound=a.bound
+                )
                 for a in self.aggregates
             ),
             having,

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 from eskerdb.sql import expr as e
 from eskerdb.sql import rules
 from eskerdb.sql import syntax as s
 from eskerdb.sql.names import Scope
-from eskerdb.sql.plan import ParameterInfo
+from eskerdb.sql.plan import PART_WHOLE, RECORDS_MAX, ParameterInfo
 from eskerdb.sql.rules import Fault
 from eskerdb.sql.source import Source, Span, nearest
 from eskerdb.sql.types import (
@@ -25,7 +26,10 @@ from eskerdb.sql.types import (
     text,
 )
 
-AGGREGATES = ("count", "sum", "min", "max", "avg", "first", "last")
+AGGREGATES = (
+    *("count", "sum", "min", "max", "avg", "first", "last"),
+    "quantile",
+)
 FUNCTIONS = ("abs", "round", "length", "substr", "bucket", "coalesce")
 _INT64 = integer(INT_MIN, INT_MAX)
 TYPES: dict[str, Type] = {
@@ -62,6 +66,8 @@ class AggregateCall(e.Expr):
 
     function: str = ""
     argument: e.Expr | None = None
+    part: int = 0
+    bound: int = 0
 
 
 class Parameters:
@@ -368,17 +374,68 @@ class ExpressionBinder:
             if name != "count":
                 raise Fault(f"{name}() takes a value")
             return AggregateCall(integer(0, INT_MAX), function="count")
+        if name == "quantile":
+            return self._quantile(node)
         if len(node.arguments) > 1:
             hint = ": use CASE" if name in ("min", "max") else ""
             raise Fault(f"{name}() takes one value{hint}")
-        self.aggregates = f"not in the argument of {name}()"
-        argument = self.bind(node.arguments[0])
-        self.aggregates = ""
+        argument = self._aggregated(node)
         return AggregateCall(
             _type_of_aggregate(name, argument.type),
             function=name,
             argument=argument,
         )
+
+    def _aggregated(self, node: s.Call) -> e.Expr:
+        """Binds the argument of an aggregate function."""
+        self.aggregates = f"not in the argument of {node.function}()"
+        argument = self.bind(node.arguments[0])
+        self.aggregates = ""
+        return argument
+
+    def _quantile(self, node: s.Call) -> e.Expr:
+        if not 2 <= len(node.arguments) <= 3:
+            raise Fault(
+                "quantile() takes a value, a part of 0 to 1, and the most "
+                "values of a group, if you like"
+            )
+        argument = self._aggregated(node)
+        if not argument.type.is_number:
+            raise self.source.refuse(
+                node.arguments[0].span, "quantile() takes numbers"
+            )
+        part, *rest = (self.bind(item) for item in node.arguments[1:])
+        bound = rest[0].value if rest and _is_known(rest[0], "int") else 0
+        if rest and not 1 <= bound <= RECORDS_MAX:
+            raise self.source.refuse(
+                node.arguments[2].span,
+                "the most values of quantile() are a number: 1 to "
+                f"{RECORDS_MAX:,}",
+            )
+        return AggregateCall(
+            argument.type.maybe(),
+            function="quantile",
+            argument=argument,
+            part=self._ten_thousandths(part, node.arguments[1].span),
+            bound=bound,
+        )
+
+    def _ten_thousandths(self, part: e.Expr, span: Span) -> int:
+        """Returns the part of a quantile. Raises Refusal."""
+        if _is_known(part, "int", "f64"):
+            exact = Decimal(repr(part.value)) * PART_WHOLE
+            if 0 <= exact <= PART_WHOLE and exact == int(exact):
+                return int(exact)
+        raise self.source.refuse(
+            span,
+            "the part of quantile() is a number: 0 to 1, with at most 4 "
+            "digits after the point",
+        )
+
+
+def _is_known(value: e.Expr, *kinds: str) -> bool:
+    """Whether it is a number of the statement."""
+    return isinstance(value, e.Constant) and value.type.kind in kinds
 
 
 def _wanted(others: list[e.Expr], widen: bool) -> Type | None:

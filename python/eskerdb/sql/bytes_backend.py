@@ -587,6 +587,7 @@ class _Writer(Expressions, Emitter):
         down: Sequence[bool],
         count: int,
         refuses: bool,
+        scratch: bool = False,
     ) -> Records:
         widths = [slots_of(kind) for kind in columns]
         keys = sum(widths[: len(down)])
@@ -597,7 +598,7 @@ class _Writer(Expressions, Emitter):
                 mask |= (1 << width) - 1 << at
             at += width
         first = self.registers.take(sum(widths))
-        kind = _SORT if refuses else _TOP
+        kind = _RUNS if scratch else _SORT if refuses else _TOP
         return self._helper(
             kind, columns, first, sum(widths), keys, mask, count
         )
@@ -619,12 +620,23 @@ class _Writer(Expressions, Emitter):
         exit = Label()
         operand = bytes([records.number])
         body = self.program.loop("FORH", operand, b"", exit)
-        with self.scope():
         self._loops.append(None)
+        with self.scope():
             yield
-        self.program.next("NEXTH", records.number, body)
         self._loops.pop()
+        self.program.next("NEXTH", records.number, body)
         self.program.place(exit)
+
+    def quantiles(
+        self, records: Records, wanted: Sequence[tuple[e.Variable, int]]
+    ) -> None:
+        number, registers = self._records[records.number]
+        for variable, part in wanted:
+            self.program.op("MOV", registers[0], self.number(part))
+            self.program.op("GROUP", number)
+            self.assign(variable, records.row[0])
+        self.program.op("NULL", registers[0])
+        self.program.op("GROUP", number)
 
     # Rows -------------------------------------------------------------------
 

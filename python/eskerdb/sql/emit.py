@@ -156,12 +156,14 @@ class Emitter(ABC):
         down: Sequence[bool],
         count: int,
         refuses: bool,
+        scratch: bool = False,
     ) -> Records:
         """Makes an order of records by their first columns.
 
         down     for each column of the order, the first ones: whether it falls
         count    how many of the first records are kept
         refuses  more than `count` end the query; else the others are dropped
+        scratch  more go through a scratch
         """
 
     @abstractmethod
@@ -171,6 +173,13 @@ class Emitter(ABC):
     @abstractmethod
     def each(self, records: Records) -> AbstractContextManager[None]:
         """What it encloses is done for each record: of an order in order."""
+
+    @abstractmethod
+    def quantiles(
+        self, records: Records, wanted: Sequence[tuple[Variable, int]]
+    ) -> None:
+        """Sets variables to the first column of the records at parts of an
+        order, as plan.Aggregate says, NULL without records; empties it."""
 
     # Rows -------------------------------------------------------------------
 

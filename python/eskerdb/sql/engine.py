@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from eskerdb.program import Program
+from eskerdb.program import RUNS, Program, runs_plan
 from eskerdb.sql import plan as p
 from eskerdb.sql import planner, tables
 from eskerdb.sql import syntax as s
@@ -32,7 +32,7 @@ from eskerdb.sql.source import Refusal, Source
 from eskerdb.sql.tokens import tokens
 
 # What a host has room for.
-HOST = Limits(ranges=8, groups=65535, sorted=65535, texts=True)
+HOST = Limits(ranges=8, groups=65535, sorted=65535, texts=True, scratch=True)
 
 
 def compile_select(
@@ -252,7 +252,22 @@ class Select:
             f"{arena:,} bytes of RAM; "
             f"a program of {len(self.code.bytes):,} bytes"
         )
-        return [*explained(self.query), cost]
+        return [*explained(self.query), cost, *self._scratch()]
+
+    def _scratch(self) -> Iterator[str]:
+        """Says what an order of many rows takes of a scratch."""
+        code = self.code.bytes
+        for number in range(code[10]):
+            entry = 16 + 8 * (code[8] + number)
+            if code[entry] != RUNS:
+                continue
+            plan = runs_plan(code[entry + 1], code[entry + 6 : entry + 8])
+            yield (
+                f"an order of {plan.held:,} rows in RAM; of more, a page of "
+                f"{plan.page_bytes:,} bytes in a scratch for each "
+                f"{plan.page_rows:,}, and the same again beyond "
+                f"{plan.held * plan.inputs:,} rows"
+            )
 
     def _handles(self) -> list[Any]:
         return [self._engine.opened[t.name] for t in self.query.tables]

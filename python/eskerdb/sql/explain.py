@@ -110,8 +110,11 @@ def _line(plan: p.Plan, names: Sequence[str]) -> str:
             return "CountRows"
         case p.TopK(order=order, count=count):
             return f"TopK {count}: {_order(order, names)}"
-        case p.Sort(order=order, bound=bound):
-            return f"Sort: {_order(order, names)}, at most {bound:,} rows"
+        case p.Sort(order=order, bound=bound, scratch=scratch):
+            most = f"at most {bound:,} rows"
+            if scratch:
+                most = f"memory for {bound:,} rows, then a scratch"
+            return f"Sort: {_order(order, names)}, {most}"
         case p.Distinct(bound=bound):
             return f"Distinct, at most {bound:,} rows" if bound else "Distinct"
         case p.Limit(count=count, offset=offset):
@@ -165,9 +168,17 @@ def _range(name: str, lo: p.Bound | None, hi: p.Bound | None) -> list[str]:
 
 def _aggregates(found: Sequence[p.Aggregate], names: Sequence[str]) -> str:
     return ", ".join(
-        f"{a.function}({text(a.argument, names) if a.argument else '*'})"
+        _aggregate(a, names)
+        + f" of at most {a.bound:,} values" * (a.function == "quantile")
         for a in found
     )
+
+
+def _aggregate(found: p.Aggregate, names: Sequence[str]) -> str:
+    inner = text(found.argument, names) if found.argument else "*"
+    if found.function != "quantile":
+        return f"{found.function}({inner})"
+    return f"quantile({inner}, {found.part / p.PART_WHOLE:g})"
 
 
 def _order(order: Sequence[p.Order], names: Sequence[str]) -> str:
@@ -210,7 +221,7 @@ def _grouped(
     keys: Sequence[e.Expr], found: Sequence[p.Aggregate], names: Sequence[str]
 ) -> tuple[str, ...]:
     return tuple(text(key, names) for key in keys) + tuple(
-        _aggregates([a], names) for a in found
+        _aggregate(a, names) for a in found
     )
 
 

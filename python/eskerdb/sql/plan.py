@@ -16,6 +16,9 @@ from typing import Literal
 from eskerdb.sql.expr import Expr
 from eskerdb.sql.types import Type
 
+RECORDS_MAX = 65535  # of groups, an order, a quantile
+PART_WHOLE = 10_000  # of a quantile: all values
+
 # Tables ---------------------------------------------------------------------
 
 
@@ -147,16 +150,22 @@ class Aggregate:
     """An aggregate function.
 
     function  "count", "sum", "min", "max", "avg", "first", "last": the
-              first and last value in the order of the rows that is not NULL
+              first and last value in the order of the rows that is not NULL;
+              "quantile": only of a StreamAggregate
     argument  None: count(*)
     distinct  only different values; back ends may refuse it
     type      of its value; of a sum of ints: beyond 64 bits it is ESK_E_LIMIT
+    part      of a quantile, of PART_WHOLE: the value at place n * part of n
+              values in order, rounded up, at least the first
+    bound     of a quantile: most values; more end the query with ESK_E_LIMIT
     """
 
     function: str
     argument: Expr | None
     type: Type
     distinct: bool = False
+    part: int = 0
+    bound: int = 0
 
 
 @dataclass(frozen=True)
@@ -238,14 +247,16 @@ class TopK:
 class Sort:
     """All rows in an order.
 
-    fields  the input's row, as Fields
-    bound   most rows; more end the query with ESK_E_LIMIT
+    fields   the input's row, as Fields
+    bound    most rows; more end the query with ESK_E_LIMIT
+    scratch  more go through a scratch; memory has room for `bound`
     """
 
     input: Plan
     fields: tuple[Expr, ...]
     order: tuple[Order, ...]
     bound: int
+    scratch: bool = False
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ class Planner:
         self.limits = limits
         self.tables: list[p.TableInfo] = []
         self._numbers: Iterator[int] = count()
+        self._scratch = limits.scratch  # one sort can have it
 
     def select(self, select: lo.Select) -> p.Plan:
         """Plans a SELECT; its rows are the outputs."""
@@ -129,7 +130,13 @@ class Planner:
             most = select.limit.value + offset.value
             if 0 < most <= self.limits.sorted:
                 return p.TopK(made, row, by, most)
-        return p.Sort(made, row, by, self.limits.sorted)
+        return self._sorted(made, row, by)
+
+    def _sorted(
+        self, made: p.Plan, row: tuple[e.Expr, ...], by: tuple[p.Order, ...]
+    ) -> p.Sort:
+        scratch, self._scratch = self._scratch, False
+        return p.Sort(made, row, by, self.limits.sorted, scratch)
 
     @staticmethod
     def _limit(made: p.Plan, select: lo.Select) -> p.Plan:
@@ -181,6 +188,7 @@ class Planner:
                 a,
                 argument=a.argument
                 and fold.simplified(e.replaced(a.argument, base.row)),
+                bound=a.bound or self.limits.sorted,
             )
             for a in select.aggregates
         )
@@ -194,6 +202,12 @@ class Planner:
             return made, row, None
         order = base.order
         if not ordered.adjacent(keys, order):
+            if any(a.function == "quantile" for a in aggregates):
+                return (
+                    self._sorted_groups(base.plan, keys, aggregates),
+                    row,
+                    None,
+                )
             made = p.GroupAggregate(
                 base.plan, keys, aggregates, self.limits.groups
             )
@@ -213,6 +227,31 @@ class Planner:
                 turns=order.turns,
             )
         return made, row, after
+
+    def _sorted_groups(
+        self,
+        made: p.Plan,
+        keys: tuple[e.Expr, ...],
+        aggregates: tuple[p.Aggregate, ...],
+    ) -> p.Plan:
+        """Sorts rows by their keys, so that only one group's values are kept
+        at a time."""
+        values = dict.fromkeys(
+            (*keys, *(a.argument for a in aggregates if a.argument))
+        )
+        columns = tuple(values)
+        row = fields([value.type for value in columns])
+        found = dict(zip(columns, row, strict=True))
+        by = tuple(p.Order(found[key]) for key in keys)
+        made = self._sorted(p.Project(made, columns), row, by)
+        return p.StreamAggregate(
+            made,
+            tuple(found[key] for key in keys),
+            tuple(
+                replace(a, argument=a.argument and found[a.argument])
+                for a in aggregates
+            ),
+        )
 
     @staticmethod
     def _only_counts(made: p.Plan, aggregates: Sequence[p.Aggregate]) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from eskerdb.sql import plan as p
-from eskerdb.sql.emit import Accumulators, Emitter
+from eskerdb.sql.emit import Accumulators, Emitter, Records
 from eskerdb.sql.expr import (
     Arithmetic,
     Case,
@@ -160,7 +160,7 @@ class _Walk:
             group = _Group(self.emitter, node.aggregates)
             group.clear()
             self.produce(node.input, group.add)
-            consume(group.results)
+            consume(group.finish())
         elif node.monotone is not None:
             self._buckets(node, node.monotone, consume)
         else:
@@ -181,7 +181,7 @@ class _Walk:
             )
             with emitter.when(Not(BOOL, operand=same)):
                 with emitter.when(_is_set(begun)):
-                    consume((*keys, *group.results))
+                    consume((*keys, *group.finish()))
                 for key, value in _pairs(keys, values):
                     emitter.assign(key, value)
                 emitter.assign(begun, constant(1))
@@ -190,7 +190,7 @@ class _Walk:
 
         self.produce(node.input, each)
         with emitter.when(_is_set(begun)):
-            consume((*keys, *group.results))
+            consume((*keys, *group.finish()))
 
     def _buckets(
         self, node: p.StreamAggregate, rising: p.Monotone, consume: Consume
@@ -207,7 +207,7 @@ class _Walk:
             inside = _compare(">=" if rising.falls else "<=", value, end)
             with emitter.when(Not(BOOL, operand=_is_true(inside))):
                 with emitter.when(_is_set(key)):
-                    consume((key, *group.results))
+                    consume((key, *group.finish()))
                 emitter.assign(key, replaced(node.keys[0], row))
                 emitter.assign(end, _bucket_end(rising, key, ends))
                 group.clear()
@@ -215,7 +215,7 @@ class _Walk:
 
         self.produce(node.input, each)
         with emitter.when(_is_set(key)):
-            consume((key, *group.results))
+            consume((key, *group.finish()))
 
     def _groupaggregate(self, node: p.GroupAggregate, consume: Consume) -> None:
         emitter = self.emitter
@@ -247,7 +247,7 @@ class _Walk:
         self._ordered(node, node.count, False, consume)
 
     def _sort(self, node: p.Sort, consume: Consume) -> None:
-        self._ordered(node, node.bound, True, consume)
+        self._ordered(node, node.bound, True, consume, node.scratch)
 
     def _ordered(
         self,
@@ -255,6 +255,7 @@ class _Walk:
         count: int,
         refuses: bool,
         consume: Consume,
+        scratch: bool = False,
     ) -> None:
         """Records are the order's values, then the columns that are none."""
         emitter = self.emitter
@@ -267,6 +268,7 @@ class _Walk:
             [down[value] for value in values],
             count,
             refuses,
+            scratch,
         )
         self.produce(
             node.input,
@@ -339,15 +341,35 @@ class _Walk:
 
 
 class _Group:
-    """The aggregates of a group."""
+    """The aggregates of a group. Those of quantiles are variables, set by
+    finish(): their values are kept in an order."""
 
     def __init__(
         self, emitter: Emitter, aggregates: Sequence[p.Aggregate]
     ) -> None:
         self.emitter = emitter
-        self.aggregates = aggregates
-        self.accumulators: Accumulators = emitter.accumulators(aggregates)
-        self.results = self.accumulators.results
+        self.aggregates = [a for a in aggregates if a.function != "quantile"]
+        self.accumulators: Accumulators = emitter.accumulators(self.aggregates)
+        self.orders: dict[tuple[Expr, int], Records] = {}
+        self.quantiles: dict[tuple[Expr, int], list[tuple[Variable, int]]] = {}
+        plain = iter(self.accumulators.results)
+        self.results: Row = tuple(
+            self._quantile(a) if a.function == "quantile" else next(plain)
+            for a in aggregates
+        )
+
+    def _quantile(self, wanted: p.Aggregate) -> Variable:
+        """Makes the variable of a quantile; those of one value share an
+        order."""
+        assert wanted.argument is not None
+        of = wanted.argument, wanted.bound
+        if of not in self.orders:
+            self.orders[of] = self.emitter.order(
+                [wanted.argument.type.maybe()], [False], wanted.bound, True
+            )
+        made = self.emitter.variable(wanted.type, "quantile")
+        self.quantiles.setdefault(of, []).append((made, wanted.part))
+        return made
 
     def clear(self) -> None:
         self.emitter.clear(self.accumulators)
@@ -357,6 +379,19 @@ class _Group:
             self.accumulators,
             [a.argument and replaced(a.argument, row) for a in self.aggregates],
         )
+        for (argument, _), records in self.orders.items():
+            value = replaced(argument, row)
+            if not value.type.nullable:
+                self.emitter.push(records, [value])
+                continue
+            with self.emitter.when(_is_set(value)):
+                self.emitter.push(records, [value])
+
+    def finish(self) -> Row:
+        """Ends a group; returns its results."""
+        for of, wanted in self.quantiles.items():
+            self.emitter.quantiles(self.orders[of], wanted)
+        return self.results
 
 
 def _bucket_end(rising: p.Monotone, key: Variable, ends: Type) -> Expr:

@@ -120,6 +120,7 @@ class CEmitter(Emitter):
         self._outer: dict[int, C] = {}
         self.averages: dict[str, str] = {}
         self._blocks = 0
+        self.scratch = ""  # the name of what orders go through
         root = Body(items=self.items)
         self._scopes = [_Scope(root)]
         self.row_names = Names(("row",)).all(query.names)
@@ -603,8 +604,13 @@ class CEmitter(Emitter):
         down: Sequence[bool],
         count: int,
         refuses: bool,
+        scratch: bool = False,
     ) -> Records:
-        store = Store(self, "order", columns, count, None, down)
+        given = None
+        if scratch:
+            self.scratch = self.scratch or self.names.new("scratch")
+            given = C(f"q->{self.scratch}")
+        store = Store(self, "order", columns, count, None, down, given)
         self._refuses[len(self._stores)] = refuses
         return self._records(store, columns, "column")
 
@@ -615,6 +621,10 @@ class CEmitter(Emitter):
     @contextmanager
     def each(self, records: Records) -> Iterator[None]:
         store = self._stores[records.number]
+        if store.is_runs:
+            with self._each_of_runs(store):
+                yield
+            return
         self.line(f"{store.at} = 0;")
         if store.cells is None:
             self.line(f"esk_topk_sort(&{store.records});")
@@ -632,6 +642,48 @@ class CEmitter(Emitter):
             store.load()
             self.line(f"{store.at}++;")
             yield
+
+    @contextmanager
+    def _each_of_runs(self, store: Store) -> Iterator[None]:
+        label = self.places.new(f"next_of_{store.name}")
+        call = f"esk_runs_next(&{store.records}, {store.values}, {store.nulls})"
+        head = f"while ((status = {call}) == ESK_OK || status == ESK_AGAIN)"
+        with self._inside(Body(head, loop=True, resume=label)):
+            with self.under(C("status == ESK_AGAIN", RELATION)):
+                self.step_runs(store, label, "continue;")
+            yield
+        with self.under(C("status != ESK_END", RELATION)):
+            self.fail("status")
+
+    def place(self, name: str) -> str:
+        """Makes a place that a later call may go on with."""
+        label = self.places.new(name)
+        self._items.append(Label(label))
+        return label
+
+    def step_runs(self, store: Store, label: str, onward: str) -> None:
+        """Makes a step of runs, and goes on with `onward`; if calls have pages
+        to count, a later call goes on at a label."""
+        self.line(f"status = esk_runs_step(&{store.records});")
+        self.stop_unless_ok()
+        self.line(
+            f"return esk_query_stop(&q->at, {{at:{label}}}, ESK_AGAIN);"
+            if self.step_pages
+            else onward
+        )
+
+    def quantiles(
+        self, records: Records, wanted: Sequence[tuple[e.Variable, int]]
+    ) -> None:
+        store = self._stores[records.number]
+        self.line(f"esk_topk_sort(&{store.records});")
+        for variable, part in wanted:
+            self.line(
+                f"(void)esk_topk_quantile(&{store.records}, {part}, "
+                f"{store.values}, {store.nulls});"
+            )
+            self.assign(variable, records.row[0])
+        self.line(f"esk_records_clear(&{store.records});")
 
     @contextmanager
     def otherwise(self) -> Iterator[None]:

@@ -39,6 +39,7 @@ class Store:
         capacity: int,
         cells: Cells | None = None,
         down: Sequence[bool] = (),
+        scratch: C | None = None,
     ) -> None:
         for type in kept:
             if type.kind == "text":
@@ -54,8 +55,10 @@ class Store:
             )
         if any(not type.fits_32_bits for type in kept) or self.members:
             emitter.needs.add("wide slots")
-        emitter.needs.add("compute")
-        self.records = emitter.member("struct esk_records", name, 16)
+        emitter.needs.add("runs" if scratch else "compute")
+        kind = "struct esk_runs" if scratch else "struct esk_records"
+        self.records = emitter.member(kind, name, 16)
+        self.is_runs = scratch is not None
         self.name = self.records.text[3:]
         self.values = emitter.member(
             "esk_slot", f"{self.name}_values", 8, f"[{max(slots, 1)}]"
@@ -77,6 +80,15 @@ class Store:
             raise Refused("a group or an order by more than 16 values")
         if capacity > 0xFFFF:
             raise Refused(f"{capacity} records; 65535 are the most")
+        self.row = [self._value(i, type) for i, type in enumerate(kept)]
+        if scratch is not None:
+            emitter.line(
+                f"status = esk_runs_begin(&{self.records}, "
+                f"&(const struct esk_order){{{slots}, {keys}, {mask}}}, "
+                f"{memory}, sizeof {memory}, {scratch});"
+            )
+            emitter.stop_unless_ok()
+            return
         for line in (
             f"{self.records}.by.slots = {slots};",
             f"{self.records}.by.keys = {keys};",
@@ -86,7 +98,6 @@ class Store:
             f"esk_records_clear(&{self.records});",
         ):
             emitter.line(line)
-        self.row = [self._value(i, type) for i, type in enumerate(kept)]
 
     def _value(self, index: int, type: Type) -> tuple[Value, C | None]:
         slot = C(f"{self.values}[{index}]")
@@ -128,6 +139,17 @@ class Store:
     # --------------------------------------------------------------- orders
 
     def push(self, values: Sequence[e.Expr], refuses: bool) -> None:
+        if self.is_runs:
+            label = self.emitter.place(f"push_{self.name}")
+            self.put(values)
+            self.emitter.line(
+                f"status = esk_runs_push(&{self.records}, {self.values}, "
+                f"{self.nulls});"
+            )
+            with self.emitter.under(C("status == ESK_AGAIN", RELATION)):
+                self.emitter.step_runs(self, label, f"goto {label};")
+            self.emitter.stop_unless_ok()
+            return
         self.put(values)
         call = f"esk_topk_push(&{self.records}, {self.values}, {self.nulls})"
         if not refuses:

@@ -144,8 +144,9 @@ class _Written:
             + (", ESK_AGAIN" if self.emitter.step_pages else "")
             + ": call again; ESK_E_LIMIT: an overflow;",
             (
-                "///          as the tables' calls. After another failure"
-                " ESK_E_INVALID."
+                "///          as the tables' calls"
+                + (", and esk_runs_step" if self.emitter.scratch else "")
+                + ". After another failure ESK_E_INVALID."
             ),
             f"{self._next_head()};",
             "",
@@ -155,6 +156,11 @@ class _Written:
         lines = [
             "/// Starts the query. It sees the rows that a series has now.",
             "/// q        out: there is nothing to close.",
+            *(
+                ["/// scratch  NULL: memory is the bound."]
+                if self.emitter.scratch
+                else []
+            ),
         ]
         pairs = zip(self.query.parameters, self.emitter.parameters, strict=True)
         for parameter, c in pairs:
@@ -198,6 +204,8 @@ class _Written:
             f"struct esk_{kinds[name]} *{c};"
             for name, c in self.emitter.tables.items()
         ]
+        if self.emitter.scratch:
+            tables.append(f"struct esk_scratch *{self.emitter.scratch};")
         members = sorted(self.emitter.members, key=_order)
         return [
             *tables,
@@ -212,6 +220,8 @@ class _Written:
         arguments = [f"struct {self.name} *q"]
         for name, c in self.emitter.tables.items():
             arguments.append(f"struct esk_{kinds[name]} *{c}")
+        if self.emitter.scratch:
+            arguments.append(f"struct esk_scratch *{self.emitter.scratch}")
         for parameter, c in zip(
             self.query.parameters, self.emitter.parameters, strict=True
         ):
@@ -252,7 +262,8 @@ class _Written:
             tests.append(
                 f"esk_{info.kind}_row_bytes({c}) != {prefix_of(info)}_ROW_BYTES"
             )
-        body += [f"q->{c} = {c};" for c in emitter.parameters]
+        given = [emitter.scratch] if emitter.scratch else []
+        body += [f"q->{c} = {c};" for c in [*given, *emitter.parameters]]
         if tests:
             body += [
                 f"if ({' || '.join(tests)}) {{",
@@ -422,6 +433,11 @@ def _header(
             else []
         ),
         '#include "esker/generated.h"',
+        *(
+            ['#include "esker/runs.h"']
+            if any("runs" in q.emitter.needs for q in written)
+            else []
+        ),
         '#include "esker/series.h"',
         '#include "esker/tree.h"',
         "",

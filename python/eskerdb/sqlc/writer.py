@@ -40,3 +40,12 @@ class Writer(Place, Protocol):
 
     def otherwise(self) -> AbstractContextManager[None]:
         """Writes the else of the condition that was written last."""
+
+    def place(self, name: str) -> str:
+        """Makes a place that a later call may go on with."""
+
+    def step_runs(self, store: object, label: str, onward: str) -> None:
+        """Makes a step of runs, and goes on with `onward` or at a label."""
+
+    def stop_unless_ok(self) -> None:
+        """Ends the query unless the status is ESK_OK."""
