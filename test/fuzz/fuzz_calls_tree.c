@@ -4,7 +4,7 @@
 /// Fuzzes the order of calls on a tree: a byte program on a simulated device
 /// and a sorted array (test/harness/model_tree.h), with a reader.
 ///
-///     byte 0, 1   medium, store, key, row
+///     byte 0, 1   medium, store (64: tnc), key, row
 ///     byte 2      how the table is opened
 ///     rest        one call a byte: its kind in the low bits, its size in the
 ///                 high ones
@@ -158,7 +158,8 @@ static void cut_and_recover(struct run *run, uint32_t much) {
     struct esk_model_tree *model = &run->model;
     struct change changes[CUT_CHANGES];
     bool on = true;
-    bool cached = model->table.write_frames != 0;
+    bool cached =
+        model->table.write_frames != 0 || model->table.store == ESK_STORE_TNC;
     uint32_t count = 0;
     /* In place needs page writes that are atomic at power loss. */
     bool whole = model->table.store == ESK_STORE_INPLACE;
@@ -297,7 +298,9 @@ static void call_make(struct run *run, uint8_t byte) {
 static bool run_start(struct run *run, const uint8_t *data) {
     static const uint8_t types[] = {ESK_TYPE_I32, ESK_TYPE_U8, ESK_TYPE_F64,
                                     ESK_TYPE_BYTES};
-    uint8_t store = (uint8_t)(ESK_STORE_INPLACE + (data[0] & 3u));
+    bool packs = (data[0] & 64u) != 0;
+    uint8_t store = packs ? (uint8_t)ESK_STORE_TNC
+                          : (uint8_t)(ESK_STORE_INPLACE + (data[0] & 3u));
     bool stays = esk_model_tree_overwrites(store);
     struct esk_model_tree_table table = {
         .store = store,
@@ -306,13 +309,18 @@ static bool run_start(struct run *run, const uint8_t *data) {
         .pad_bytes = (uint16_t)((data[1] >> 3 & 7u) * 5),
         .k_percent = (uint8_t)(30 + (data[1] >> 6) * 15),
         .frames = (uint8_t)(2 + (data[2] & 3u)),
-        .write_frames = stays ? 0 : data[2] >> 5,
+        .write_frames = stays || packs ? 0 : data[2] >> 5,
         .policy = data[2] >> 2 & 1u,
         .checksum = (uint8_t)((data[2] >> 3 & 3u) % 2),
         .key_range = KEY_RANGE,
         .blocks = 24,
     };
     table.frames = (uint8_t)(table.frames + table.write_frames);
+    if (packs) { /* from height 1 on */
+        table.k_percent = (uint8_t)(table.k_percent % 41u + 10u);
+        table.frames = (uint8_t)(5 + 4 * (data[2] >> 5) + (data[2] & 3u));
+        table.merges = (data[2] & 4u) != 0;
+    }
     struct esk_sim_config config = {
         .geometry = stays ? staying : moving[data[0] >> 2 & 3u],
         .seed = data[0],
@@ -322,6 +330,9 @@ static bool run_start(struct run *run, const uint8_t *data) {
     config.erase_keeps = (config.geometry.flags & ESK_MEDIUM_OVERWRITE) != 0;
     if (config.geometry.block_count < 40) {
         table.blocks = 16;
+    }
+    if (packs) {
+        table.blocks = (uint16_t)(config.geometry.block_count - 16u);
     }
     int status = esk_model_tree_make_on(&run->model, &table, &config, data[1]);
     if (status != ESK_OK && status != ESK_E_SCHEMA) {
@@ -372,6 +383,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
         {0x36, 0x08, 1, 0xF8, 0x7A, 0xF8, 0xF8, 0x2D, 0xF9, 6, 0x74, 7},
         {2, 0x10, 0xE0, 0xF8, 0xFB, 0x3A, 0x24, 6, 0x5C, 0xF8, 0x14, 7},
         {3, 0x98, 0x86, 0xF8, 0x24, 0x3A, 0xF8, 6, 0x1C, 0x34, 0x0E, 7},
+        {0x40, 0x10, 0x60, 0xF8, 0x12, 0xF8, 0x39, 7, 0x44, 0x06, 0x0E, 7},
+        {0x44, 0x08, 0xE4, 0xF8, 0xFB, 0x78, 0x0B, 0xFB, 0x79, 0x1B, 0x05, 7},
+        {0x78, 0x18, 0x84, 0xF8, 0x24, 0x3A, 0xF8, 0xF9, 0x1C, 0x34, 0x0E, 7},
+        {0x6C, 0x10, 0x43, 0xF8, 0x7A, 0xF8, 0xF8, 0x2D, 0xF9, 6, 0x74, 7},
     };
     (void)argc;
     (void)argv;

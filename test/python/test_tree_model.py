@@ -44,7 +44,8 @@ TORN = [*WHOLE, "prefix", "subset", "all_but_one", "drawn"]
 PLACES = [
     ("inplace", "sd", WHOLE),
     ("journaled", "sd", TORN),
-    *((store, medium, TORN) for store in ("wandering", "mu") for medium in MEDIA),
+    *((store, medium, TORN)
+      for store in ("wandering", "mu", "tnc") for medium in MEDIA),
 ]  # fmt: skip
 KEYS = {
     "i32": lambda number: number - 200,
@@ -95,15 +96,16 @@ class TreeModel(ChipModel):
         self.numbers = {self.key(number): number for number in range(NUMBERS)}
         self.pad = bytes(pad)
         self.reader_frames = reader_frames
-        mu = store == "mu"
-        self.moving = mu or store == "wandering"
+        mu, tnc = store == "mu", store == "tnc"
+        self.moving = mu or tnc or store == "wandering"
         most = max(frames, 2) - 1 - mu
-        self.cached = self.moving and cached and most > 0
+        writes = self.moving and not tnc and cached and most > 0
+        self.cached = writes or tnc
         self.options = {
-            "frames": frames,
+            "frames": 4 * frames if tnc else frames,
             "lru_n": mu and lru_n,
             "merge": merge,
-            "write_frames": most if self.cached else None,
+            "write_frames": most if writes else None,
         }
         self.chip = Simulator(geometry=MEDIA[medium], seed=chance)
         self.volume = Volume.format(self.chip)
@@ -117,7 +119,7 @@ class TreeModel(ChipModel):
             key="k",
             store=store,
             k_percent=k_percent if mu else 0,
-            blocks=blocks,
+            blocks=0 if tnc else blocks,
         )
         self.table = self.open_table(self.volume)
         self._open_reader()
@@ -310,7 +312,7 @@ class TreeModel(ChipModel):
 
     @rule()
     def renew(self):
-        self.reader.renew()
+        self._try(self.reader.renew, [self.rows])
         self.shown = self.since
         wanted = self._one_of(self.shown, self._read(table=self.reader))
         assert self.reader.check().rows == len(wanted)
