@@ -18,7 +18,7 @@ static struct esk_model_tree_table table_of(uint8_t store) {
 }
 
 ESK_TEST(full_tree_takes_changes_however_many_blocks_were_bad) {
-    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_TNC; store++) {
         for (uint8_t medium = 0; medium < 3; medium++) {
             for (uint32_t bad = 0; bad <= 12; bad++) {
                 struct esk_model_tree model;
@@ -41,7 +41,7 @@ ESK_TEST(full_tree_takes_changes_however_many_blocks_were_bad) {
 }
 
 ESK_TEST(full_tree_takes_changes_when_a_block_goes_bad) {
-    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_TNC; store++) {
         for (uint8_t run = 0; run < 24; run++) {
             struct esk_model_tree model;
             struct esk_model_tree_table table = table_of(store);

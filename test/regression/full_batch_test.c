@@ -10,7 +10,7 @@
 
 ESK_TEST(batch_that_used_up_its_room_is_committed) {
     static const struct esk_geometry nand = ESK_NAND(60, 4, 256);
-    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_TNC; store++) {
         uint32_t full = 0;
         uint32_t grown = 0;
         for (uint32_t rows = 1; rows < 60; rows++) {

@@ -36,7 +36,7 @@ ESK_TEST(series_refuses_an_arena_that_is_not_aligned) {
 }
 
 ESK_TEST(tree_and_its_reader_refuse_an_arena_that_is_not_aligned) {
-    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree model;
         struct esk_model_tree_table table = model_tree_plain(store);
         struct esk_tree *tree = NULL;

@@ -71,7 +71,7 @@ ESK_TEST(series_refuses_to_be_opened_twice) {
 }
 
 ESK_TEST(tree_refuses_to_be_opened_twice) {
-    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree_table table = {
             .store = store, .key_type = ESK_TYPE_U32, .key_range = 300};
         struct esk_geometry medium =

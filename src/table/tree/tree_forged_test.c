@@ -169,7 +169,7 @@ ESK_TEST(tree_refuses_heights_levels_and_homes_that_cannot_be) {
 /// The number of nodes in a root says how fast the collector goes: a tree whose
 /// roots all say 0 still takes changes, and check tells.
 ESK_TEST(tree_whose_roots_count_no_nodes_takes_changes) {
-    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree model;
         struct esk_model_tree_table table = model_tree_plain(store);
         ESK_CONTEXT("store %u", store);

@@ -79,10 +79,10 @@ ESK_TEST(tree_keeps_as_many_blocks_erased_as_it_is_asked_to) {
 
 /// A full tree refuses new nodes only, however small its region is.
 ESK_TEST(tree_of_few_blocks_is_full_early_and_still_reads) {
-    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
-        static const uint8_t least_of[] = {2, 2, 7, 5};
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_TNC; store++) {
+        static const uint8_t least_of[] = {2, 2, 7, 5, 13};
         uint32_t least = least_of[store - ESK_STORE_INPLACE];
-        for (uint32_t blocks = least; blocks <= 9; blocks++) {
+        for (uint32_t blocks = least; blocks <= least + 4; blocks++) {
             struct esk_model_tree model;
             struct esk_model_tree_table table = model_tree_plain(store);
             uint32_t full = 0;
@@ -103,7 +103,7 @@ ESK_TEST(tree_of_few_blocks_is_full_early_and_still_reads) {
 }
 
 ESK_TEST(put_many_stops_before_a_key_that_is_no_number) {
-    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree model;
         uint8_t rows[10 * 32];
         float nan = NAN;

@@ -325,7 +325,7 @@ ESK_TEST(scan_of_damaged_inner_nodes_skips_the_nodes_below) {
 
 /// A page of a live node that reads as erased is lost, too.
 ESK_TEST(leaf_that_reads_as_erased_is_reported_and_counted) {
-    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree model;
         struct esk_model_tree_table table = model_tree_plain(store);
         struct esk_tree_stats stats;

@@ -54,7 +54,7 @@ static struct sums walk_all(struct esk_model_tree *model) {
 }
 
 ESK_TEST(tree_walk_returns_every_node_once) {
-    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree model;
         struct esk_tree_report report;
         model_tree_grow(&model, store, 1200);
@@ -71,7 +71,7 @@ ESK_TEST(tree_walk_returns_every_node_once) {
 }
 
 ESK_TEST(tree_walk_of_an_empty_tree_ends_at_once) {
-    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree model;
         model_tree_grow(&model, store, 0);
         ESK_CHECK_INT(walk_all(&model).nodes, 0);

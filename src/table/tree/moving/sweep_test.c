@@ -241,7 +241,7 @@ static int changes_until(struct esk_model_tree *model) {
 
 /// Blocks go bad until there is no room for the nodes.
 ESK_TEST(full_tree_whose_blocks_go_bad_is_worn_and_can_be_read) {
-    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree model;
         struct esk_table_info info;
         struct esk_model_tree_table table = model_tree_plain(store);
@@ -253,8 +253,10 @@ ESK_TEST(full_tree_whose_blocks_go_bad_is_worn_and_can_be_read) {
         ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
         int status = ESK_OK;
         uint32_t gone = 0;
-        for (; gone < 20 && status == ESK_OK; gone++) {
-            esk_sim_block_fail(model.sim, info.block[0] + gone * 2);
+        uint32_t most = store == ESK_STORE_TNC ? 39 : 20;
+        for (; gone < most && status == ESK_OK; gone++) {
+            uint32_t block = gone * 2 % 40 + gone / 20;
+            esk_sim_block_fail(model.sim, info.block[0] + block);
             status = changes_until(&model);
         }
         ESK_CHECK_INT(status, ESK_E_WORN);
@@ -272,18 +274,20 @@ ESK_TEST(full_tree_whose_blocks_go_bad_is_worn_and_can_be_read) {
 /// A tree without a row, in a region whose bad blocks leave too little room to
 /// change the first one.
 ESK_TEST(first_row_is_refused_where_bad_blocks_leave_no_room) {
-    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_MU; store++) {
+    for (uint8_t store = ESK_STORE_WANDERING; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree model;
         struct esk_table_info info;
         struct esk_model_tree_table table = model_tree_plain(store);
         ESK_CONTEXT("store %u", store);
-        table.blocks = 7;
+        table.blocks = store == ESK_STORE_TNC ? 13 : 7;
         model_tree_start(&model, &table);
         ESK_CHECK_INT(esk_volume_find(&model.volume, "model", &info), ESK_OK);
-        for (uint32_t i = 0; i < 4; i++) {
-            ESK_CHECK_INT(model.device->ops->block_mark_bad(
-                              model.device, info.block[0] + 2 * i),
-                          ESK_OK);
+        uint32_t bad = store == ESK_STORE_TNC ? 10 : 4;
+        for (uint32_t i = 0; i < bad; i++) {
+            ESK_CHECK_INT(
+                model.device->ops->block_mark_bad(
+                    model.device, info.block[0] + 2 * i % table.blocks),
+                ESK_OK);
         }
         ESK_CHECK(esk_model_tree_remount(&model));
         int status = esk_model_tree_put(&model, 1);

@@ -234,6 +234,17 @@ static bool can_wait(struct esk_tree *tree, uint32_t from) {
                              reserve_pages(tree) + commit + left_pages(tree));
 }
 
+/// Whether a step of the sweep leaves room for the changes in RAM. It does,
+/// unless blocks failed.
+static bool can_step(struct esk_tree *tree) {
+    uint32_t each = tree->packed->page_nodes;
+    uint32_t step = esk_packed_commit(each, step_most(tree));
+    uint32_t left = left_pages(tree);
+    return esk_ring_has_room(&tree->ring,
+                             esk_packed_commit(each, tree->kept->count) +
+                                 (step < left ? step : left));
+}
+
 static void store_prepare(struct esk_tree *tree) {
     if (tree->bad_seen == 0) {
         tree->packed->read_at = ESK_PAGE_NONE;
@@ -260,7 +271,8 @@ int esk_tree_packed_begin(struct esk_tree *tree, uint32_t pages) {
         if (pages == 0 && can_wait(tree, from)) {
             return ESK_OK;
         }
-        if (tree->in_batch || passes == 2 || tree->now.root == ESK_PAGE_NONE) {
+        if (tree->in_batch || passes == 2 || tree->now.root == ESK_PAGE_NONE ||
+            !can_step(tree)) {
             return !tree->in_batch && pages == 0 &&
                            esk_ring_has_room(&tree->ring, reserve_pages(tree))
                        ? ESK_OK
@@ -286,7 +298,7 @@ int esk_tree_packed_step(void *context, bool *done) {
     }
     *done = !tree->in_batch && tree->now.root != ESK_PAGE_NONE &&
             (sweeps || packed->idle != tree->ring.head) &&
-            !has_room(tree, ahead);
+            !has_room(tree, ahead) && can_step(tree);
     if (!*done) {
         return ESK_OK;
     }
