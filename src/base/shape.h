@@ -94,7 +94,7 @@
 
 /* Whether a table's only ring is mounted by esk_ring_survey, which reads each
    of its blocks: not where that is more than ESK_SURVEY_BLOCKS_MAX. */
-#if defined(ESK_SHAPE_SERIES)
+#if defined(ESK_SHAPE_SERIES) || defined(ESK_SHAPE_KV)
 #define ESK_SURVEY_BLOCKS_MAX 512
 #define ESK_SHAPE_SURVEYS                                                      \
     (ESK_SHAPE_KEEPS_MARKS == 0 &&                                             \
@@ -102,6 +102,13 @@
      ESK_SHAPE_BLOCKS <= ESK_SURVEY_BLOCKS_MAX)
 #else
 #define ESK_SHAPE_SURVEYS false
+#endif
+/* Whether a failed transfer costs the rest of its block: a series can spare it,
+   a kv table has one block to spare. */
+#if defined(ESK_SHAPE_SERIES)
+#define ESK_SHAPE_LEAVES ESK_SHAPE_SURVEYS
+#else
+#define ESK_SHAPE_LEAVES false
 #endif
 
 #ifdef ESK_SHAPE_SERIES

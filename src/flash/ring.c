@@ -34,7 +34,7 @@ static uint16_t block_pages(const struct esk_ring *ring) {
 /// Whether the rest of a block is abandoned as well after a failed transfer: in
 /// programs of a constant shape, which have no code to verify the page.
 static inline bool leaves(void) {
-    return ESK_SHAPED_RING(ESK_SHAPE_SURVEYS, false);
+    return ESK_SHAPED_RING(ESK_SHAPE_LEAVES, false);
 }
 
 esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position) {

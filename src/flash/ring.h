@@ -135,6 +135,16 @@ int esk_ring_survey(struct esk_ring *ring, struct esk_volume *volume,
                     const struct esk_ring_config *config,
                     struct esk_region_stats *stats, uint8_t *page);
 
+/// One of the two for a table's own ring: a constant shape decides.
+static inline int esk_ring_open(struct esk_ring *ring,
+                                struct esk_volume *volume,
+                                const struct esk_ring_config *config,
+                                struct esk_region_stats *stats, uint8_t *page) {
+    return ESK_SHAPED_RING(ESK_SHAPE_SURVEYS, false)
+               ? esk_ring_survey(ring, volume, config, stats, page)
+               : esk_ring_mount(ring, volume, config, stats, page);
+}
+
 /// Whether `page`, of which a read is not valid, was programmed as position
 /// `at`, though it may be damaged: its kind, table and sequence are right, all
 /// but one, or but one bit of the sequence. A page of a lap ago has another

@@ -45,20 +45,6 @@ static void row_make(const struct model_row *row, struct log_row *made) {
     made->water = -made->ground;
 }
 
-/// A read that gives the same bytes each time, also of a block whose erase was
-/// cut.
-static int read_steadily(const struct esk_device *device, esk_page_id at,
-                         uint16_t offset, void *buffer, uint16_t bytes) {
-    uint8_t whole[PAGE_BYTES];
-    (void)device;
-    if (!esk_sim_is_on(twin.sim)) {
-        return ESK_E_IO;
-    }
-    ESK_CHECK_INT(esk_sim_peek(twin.sim, at, whole), ESK_OK);
-    memcpy(buffer, whole + offset, bytes);
-    return ESK_OK;
-}
-
 static void world_make(uint64_t seed, bool dirty) {
     const struct esk_sim_config config = {
         .geometry = ESK_SHAPE_GEOMETRY, .seed = seed, .dirty = dirty};
@@ -237,13 +223,6 @@ static int step(void) {
         verify();
     }
     return ESK_OK;
-}
-
-/// Whether the twins must give the same: not where a block whose erase was cut
-/// reads differently each time, as they mount in different ways. (They may also
-/// count such a block, which has no rows, as the oldest one or not.)
-static bool is_compared(uint64_t seed) {
-    return seed % 4 != 0;
 }
 
 /// A life of a series from a blank medium on, with cuts.

@@ -147,8 +147,8 @@ static int log_mount(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     const struct esk_geometry *geometry = esk_volume_geometry(kv->table.volume);
     struct esk_ring_config config;
     esk_kv_ring_config(entry, &config);
-    ESK_TRY(esk_ring_mount(&kv->log, kv->table.volume, &config, &kv->stats,
-                           kv->frame));
+    ESK_TRY(esk_ring_open(&kv->log, kv->table.volume, &config, &kv->stats,
+                          kv->frame));
     if (ESK_SHAPED_KV(false, true)) {
         kv->live_max = esk_kv_live_of(geometry, entry->blocks,
                                       entry->options.live_percent);

@@ -209,11 +209,8 @@ ESK_APART int esk_series_ring_mount(struct esk_series *series,
                                   config->block, config->blocks, 2))) {
         return ESK_E_CORRUPT;
     }
-    ESK_TRY(ESK_SHAPED_RING(ESK_SHAPE_SURVEYS, false)
-                ? esk_ring_survey(ring, series->table.volume, config,
-                                  &series->stats, page)
-                : esk_ring_mount(ring, series->table.volume, config,
-                                 &series->stats, page));
+    ESK_TRY(esk_ring_open(ring, series->table.volume, config, &series->stats,
+                          page));
     esk_table_ring_add(&series->table, ring);
     return ESK_OK;
 }
