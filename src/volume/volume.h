@@ -14,13 +14,13 @@ enum {
     ESK_MOUNT_BLOCKS_MAX = 64, ///< at each end searched for a superblock
 };
 
-/// Access to the pages of one kind in the meta halves.
+/// Access to pages that are of no table's region.
 struct esk_meta {
     struct esk_region region;
     struct esk_region_stats stats;
 };
 
-/// kind  ESK_PAGE_SUPERBLOCK or ESK_PAGE_CATALOG.
+/// kind  ESK_PAGE_SUPERBLOCK or ESK_PAGE_CATALOG, of a meta half; or another.
 void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
                    uint8_t kind);
 

@@ -109,13 +109,20 @@ enum esk_kv_due {
 /// What an index does for its table: a program without one does not link it.
 /// Declared in esker/kv.h.
 struct esk_kv_part {
-    /// Bytes of a table's index in RAM; 0: there is no such index.
+    /// Bytes of a table's index in RAM; 0: there is no such index, or it is not
+    /// where the catalog says.
     uint32_t (*bytes)(const struct esk_geometry *geometry,
                       const struct esk_kv_entry *entry);
     /// Makes and mounts it; walk: out, where the replay begins, the tail, and
     /// what takes a record.
     int (*mount)(struct esk_kv *kv, const struct esk_kv_entry *entry,
                  struct esk_kv_walk *walk);
+    /// Takes the table's counts from a tail mark that a replay reads; next:
+    /// what comes behind it.
+    void (*tail)(struct esk_kv *kv, const struct esk_kv_walk *walk,
+                 const uint8_t *bytes, const struct esk_kv_place *next);
+    /// Ends the replay. Returns ESK_OK; as esk_kv_put.
+    int (*replayed)(struct esk_kv *kv, const struct esk_kv_walk *walk);
     /// As esk_kv_newest, of a hash that the pending table does not have.
     int (*find)(struct esk_kv *kv, uint32_t hash, uint32_t *address);
     /// The smallest hash from *hash on, and its record's address.
@@ -268,6 +275,8 @@ bool esk_kv_slot_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot);
 bool esk_kv_slot_next(const struct esk_kv *kv, uint32_t hash, uint32_t *slot);
 /// The address in a slot; ESK_KV_NOWHERE: free.
 uint32_t esk_kv_slot_address(const struct esk_kv *kv, uint32_t slot);
+/// The position of the record in a slot; ESK_KV_NOWHERE: free.
+uint32_t esk_kv_slot_position(const struct esk_kv *kv, uint32_t slot);
 /// The hash in a slot that is taken.
 uint32_t esk_kv_slot_hash(const struct esk_kv *kv, uint32_t slot);
 /// Gives a key an address. slot: of esk_kv_slot_find. Other keys may move.
@@ -382,10 +391,6 @@ void esk_kv_record_abort(struct esk_kv *kv, uint16_t mark);
 int esk_kv_flush(struct esk_kv *kv);
 /// Whether that leaves the rest of the page for later.
 bool esk_kv_flush_seals(const struct esk_kv *kv);
-/// Where the stream begins in the payload of a page with that aux.
-static inline uint16_t esk_kv_start(uint32_t aux) {
-    return (aux & ESK_KV_AUX_HEAD) != 0 ? ESK_KV_HEAD_BYTES : 0;
-}
 
 /* kv_read.c */
 
@@ -400,6 +405,11 @@ struct esk_kv_view {
 
 /// The page at `position`. Returns ESK_OK; ESK_END; as esk_ring_read.
 int esk_kv_view(struct esk_kv *kv, uint32_t position, struct esk_kv_view *view);
+/// The stream offset of byte `offset` of the page.
+static inline uint16_t esk_kv_view_stream(const struct esk_kv_view *view,
+                                          uint16_t offset) {
+    return (uint16_t)(view->stream + offset - view->start);
+}
 /// The position of an address.
 uint32_t esk_kv_position(const struct esk_kv *kv, uint32_t address);
 /// The place of `address`, of which the stream offset is read.
@@ -447,10 +457,10 @@ int esk_kv_is_newest(struct esk_kv *kv, uint32_t hash, uint32_t address);
 int esk_kv_find(struct esk_kv *kv, const uint8_t *key, uint8_t key_bytes,
                 struct esk_kv_record *record);
 
-/// Bytes and type of the record at `address`, of which only the head is read,
-/// and not into the frame. As esk_kv_record_read.
-int esk_kv_record_head(struct esk_kv *kv, uint32_t address, uint32_t *bytes,
-                       uint8_t *type);
+/// Reads only the head of the record at `address`, and not into the frame: its
+/// bytes and its type. As esk_kv_record_read.
+int esk_kv_record_head(struct esk_kv *kv, uint32_t address,
+                       struct esk_kv_record *record);
 /// Counts the bytes of all newest records again. Returns ESK_OK; ESK_E_IO.
 int esk_kv_live_count(struct esk_kv *kv);
 

@@ -96,7 +96,7 @@ struct search {
     struct esk_kv_entry *entry;
     const uint8_t *wanted; ///< the head of a new store
     uint8_t *page;         ///< scratch
-    struct esk_ring ring;  ///< of which the region is read
+    struct esk_meta meta;  ///< the region of all pages
     bool has_other;        ///< a page that is neither blank nor torn
     bool has_head;         ///< a page that looks like one with a head
 };
@@ -133,7 +133,7 @@ static bool is_first_torn(const struct search *search, esk_page_id id,
 static int page_look(struct search *search, esk_page_id id) {
     struct esk_volume *volume = search->volume;
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
-    struct esk_region *region = &search->ring.region;
+    struct esk_region *region = &search->meta.region;
     uint8_t *bytes = search->page;
     int status = esk_region_peek(region, id, 0, bytes, PROBE_BYTES);
     if (status == ESK_E_IO) {
@@ -230,11 +230,9 @@ int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
                             .entry = &entry,
                             .wanted = head,
                             .page = esk_volume_scratch(volume)};
-    struct esk_region_stats stats;
-    struct esk_ring_config ring;
-    memset(&stats, 0, sizeof stats);
-    esk_kv_ring_config(&entry, &ring);
-    esk_ring_init(&search.ring, volume, &ring, &stats);
+    esk_meta_open(&search.meta, volume, ESK_PAGE_LOG);
+    search.meta.region.envelope.table = BARE_TABLE;
+    search.meta.region.envelope.seals = &esk_seals_running;
     int status = head_find(&search);
     if (status == ESK_NOT_FOUND) {
         if ((esk_volume_flags(volume) & ESK_MOUNT_READ_ONLY) != 0) {

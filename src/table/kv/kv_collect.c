@@ -13,26 +13,42 @@ enum {
     EARLY_BLOCKS = 8, ///< a table of fewer begins when a block is left
 };
 
-/// Makes of the first bytes of a record those of a copy: it is in no batch.
-static void head_copy(uint8_t *head) {
-    head[ESK_KV_RECORD_WORD + 1] &= (uint8_t)~(ESK_KV_WORD_MORE >> 8);
+enum { PIECE_BYTES = 16 }; ///< at least a record's head
+
+/// Takes a piece of a record. is_head: the first one, of which are made those
+/// of a copy, which is in no batch.
+static int piece_take(struct esk_kv *kv, struct esk_kv_place *place,
+                      uint8_t *piece, uint8_t count, bool is_head) {
+    ESK_TRY(esk_kv_take(kv, place, piece, count));
+    if (is_head) {
+        piece[ESK_KV_RECORD_WORD + 1] &= (uint8_t)~(ESK_KV_WORD_MORE >> 8);
+    }
+    return ESK_OK;
 }
 
-/// Copies the record of `bytes` bytes at `place` to the log's head.
-static int copy(struct esk_kv *kv, struct esk_kv_place *place, uint32_t bytes) {
-    uint8_t head[ESK_KV_RECORD_HEAD];
-    const uint8_t *from = head;
-    uint16_t part = sizeof head;
-    ESK_TRY(esk_kv_take(kv, place, head, sizeof head));
-    head_copy(head);
-    for (;;) {
-        ESK_TRY(esk_kv_write(kv, from, part));
-        bytes -= part;
-        if (bytes == 0) {
-            return ESK_OK;
+/// Copies the record of `bytes` bytes at `place` to the log's head; or compares
+/// it with the one at `other`, if that is not NULL.
+/// Returns  also ESK_NOT_FOUND: they differ; as esk_kv_take, esk_kv_write.
+static int record_copy(struct esk_kv *kv, struct esk_kv_place *place,
+                       struct esk_kv_place *other, uint32_t bytes) {
+    uint8_t piece[PIECE_BYTES];
+    uint8_t others[PIECE_BYTES];
+    bool is_head = true;
+    while (bytes > 0) {
+        uint8_t part = bytes < PIECE_BYTES ? (uint8_t)bytes : PIECE_BYTES;
+        ESK_TRY(piece_take(kv, place, piece, part, is_head));
+        if (other == NULL) {
+            ESK_TRY(esk_kv_write(kv, piece, part));
+        } else {
+            ESK_TRY(piece_take(kv, other, others, part, is_head));
+            if (!esk_bytes_equal(piece, others, part)) {
+                return ESK_NOT_FOUND;
+            }
         }
-        ESK_TRY(esk_kv_piece(kv, place, bytes, &from, &part));
+        is_head = false;
+        bytes -= part;
     }
+    return ESK_OK;
 }
 
 /// Writes the record at `address` again. If it cannot be read, its key is lost.
@@ -47,7 +63,7 @@ static int record_move(struct esk_kv *kv, const struct esk_kv_record *record,
     uint16_t mark = kv->used;
     int status = esk_kv_place(kv, address, &place);
     if (status == ESK_OK) {
-        status = copy(kv, &place, record->bytes);
+        status = record_copy(kv, &place, NULL, record->bytes);
     }
     if (status == ESK_OK) {
         esk_kv_slot_take(kv, record->hash, kv->record_at,
@@ -109,7 +125,7 @@ static bool is_due(struct esk_kv *kv) {
 /// Takes the next page of the tail. Returns ESK_END when there is none.
 static int page_collect(struct esk_kv *kv) {
     struct esk_ring *ring = &kv->log;
-    struct esk_kv_place place;
+    struct esk_kv_view view;
     uint32_t position = kv->passed > ring->tail ? kv->passed : ring->tail;
     uint32_t next = position + 1;
     bool clean = true;
@@ -119,14 +135,12 @@ static int page_collect(struct esk_kv *kv) {
                    ? esk_kv_flush(kv)
                    : ESK_END;
     }
-    int status = esk_kv_first(kv, position, &place);
+    int status = esk_kv_view(kv, position, &view);
     if (status == ESK_E_IO) {
         return status;
     }
-    if (status == ESK_OK || status == ESK_END) {
-        uint32_t aux = esk_page_aux(kv->frame);
-        kv->passed_stream = (uint16_t)((aux >> 16) + esk_page_count(kv->frame) -
-                                       esk_kv_start(aux));
+    if (status == ESK_OK) {
+        kv->passed_stream = esk_kv_view_stream(&view, view.count);
         ESK_TRY(page_move(kv, position, &clean));
     } else {
         next = esk_ring_skip(ring, position);
@@ -148,30 +162,6 @@ static int page_collect(struct esk_kv *kv) {
     ESK_TRY(esk_kv_tail_write(kv, next, kv->passed_stream));
     kv->passed = next;
     return is_due(kv) ? esk_kv_flush(kv) : ESK_OK;
-}
-
-/// Compares the records of `bytes` bytes at two places.
-/// Returns ESK_OK; ESK_NOT_FOUND: they differ; as esk_kv_take.
-static int records_compare(struct esk_kv *kv, struct esk_kv_place a,
-                           struct esk_kv_place b, uint32_t bytes) {
-    uint8_t piece[2][16];
-    bool is_head = true;
-    while (bytes > 0) {
-        uint16_t part = bytes < sizeof piece[0] ? (uint16_t)bytes
-                                                : (uint16_t)sizeof piece[0];
-        ESK_TRY(esk_kv_take(kv, &a, piece[0], part));
-        ESK_TRY(esk_kv_take(kv, &b, piece[1], part));
-        if (is_head) {
-            head_copy(piece[0]);
-            head_copy(piece[1]);
-            is_head = false;
-        }
-        if (!esk_bytes_equal(piece[0], piece[1], part)) {
-            return ESK_NOT_FOUND;
-        }
-        bytes -= part;
-    }
-    return ESK_OK;
 }
 
 /// The walk that takes copies back.
@@ -222,7 +212,7 @@ static int original_take(struct esk_kv *kv, struct esk_kv_walk *walk,
         status = esk_kv_place(kv, newest, &copy);
     }
     if (status == ESK_OK) {
-        status = records_compare(kv, original, copy, record->bytes);
+        status = record_copy(kv, &original, &copy, record->bytes);
     }
     if (status != ESK_OK) {
         return status == ESK_E_IO ? status : ESK_OK;
@@ -277,9 +267,8 @@ static int copies_erase(struct esk_kv *kv) {
         ESK_TRY(originals_take(kv, end, copies));
     }
     for (uint32_t slot = 0; slot < kv->slot_count && is_known; slot++) {
-        uint32_t address = esk_kv_slot_address(kv, slot);
-        is_known =
-            address == ESK_KV_NOWHERE || esk_kv_position(kv, address) < copies;
+        uint32_t position = esk_kv_slot_position(kv, slot);
+        is_known = position == ESK_KV_NOWHERE || position < copies;
     }
     if (!is_known) {
         return ESK_FULL;

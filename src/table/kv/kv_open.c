@@ -26,12 +26,9 @@ static int entry_take(const struct esk_geometry *geometry,
     entry->id = info->id;
     entry->head = NULL;
     bool has_index = esk_kv_options_index(&entry->options);
-    bool is_sound =
-        esk_region_fits(geometry, entry->block, entry->blocks,
-                        ESK_KV_BLOCKS_MIN) &&
-        has_index == (entry->index_blocks != 0) &&
-        (!has_index || esk_region_fits(geometry, entry->index_block,
-                                       entry->index_blocks, ESK_KV_BLOCKS_MIN));
+    bool is_sound = esk_region_fits(geometry, entry->block, entry->blocks,
+                                    ESK_KV_BLOCKS_MIN) &&
+                    has_index == (entry->index_blocks != 0);
     return ESK_SHAPED_KV(true, is_sound) ? ESK_OK : ESK_E_CORRUPT;
 }
 
@@ -109,9 +106,6 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
     if (part != NULL) {
         made->index = index;
         index->part = part;
-        index->keys_max = entry->options.keys;
-        index->is_limited = true;
-        index->is_replaying = true;
         index->replay_pages = config->replay_pages;
     }
     made->frame_at = ESK_KV_NOWHERE;
@@ -238,20 +232,6 @@ static int tail_drop(struct esk_kv *kv, const struct esk_kv_walk *walk) {
     return ESK_OK;
 }
 
-/// Where damage took the log's newest pages, the index has marks of what was
-/// there, and would take new records in their places for known ones.
-static int index_shorten(struct esk_kv *kv, const struct esk_kv_walk *walk) {
-    uint32_t page_bytes = esk_envelope_page_bytes(&kv->log.region.envelope);
-    uint32_t end = esk_kv_mark_at(kv, kv->log.head, 0);
-    if (!esk_kv_mark_before(end, walk->counted)) {
-        return ESK_OK;
-    }
-    kv->pages_lost += (walk->counted - end + page_bytes - 1) / page_bytes;
-    bool may_write =
-        (esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) == 0;
-    return may_write ? esk_kv_part(kv)->forget(kv, kv->log.head) : ESK_OK;
-}
-
 static int kv_replay(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     struct esk_kv_walk walk;
     memset(&walk, 0, sizeof walk);
@@ -277,9 +257,7 @@ static int kv_replay(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     kv->passed = kv->log.tail;
     kv->passed_stream = walk.tail_stream;
     if (esk_kv_has_index(kv)) {
-        kv->index->is_limited = false;
-        kv->index->is_replaying = false;
-        return index_shorten(kv, &walk);
+        return esk_kv_part(kv)->replayed(kv, &walk);
     }
     kv->keys = kv->pending;
     return esk_kv_live_count(kv);

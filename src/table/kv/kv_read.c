@@ -8,14 +8,6 @@
 /// inside a record, and finds the next record behind it.
 #include "table/kv/kv.h"
 
-static uint16_t page_stream(const uint8_t *page) {
-    return (uint16_t)(esk_page_aux(page) >> 16);
-}
-
-static uint16_t page_first(const uint8_t *page) {
-    return (uint16_t)(esk_page_aux(page) & ESK_KV_AUX_FIRST);
-}
-
 /// Reads the page at `position` into the frame, unless it is there.
 static int frame_read(struct esk_kv *kv, uint32_t position) {
     if (kv->frame_at == position) {
@@ -25,11 +17,6 @@ static int frame_read(struct esk_kv *kv, uint32_t position) {
     ESK_TRY(esk_ring_read(&kv->log, position, kv->frame, true));
     kv->frame_at = position;
     return ESK_OK;
-}
-
-/// The stream offset of byte `offset` of the page.
-static uint16_t view_stream(const struct esk_kv_view *view, uint16_t offset) {
-    return (uint16_t)(view->stream + offset - view->start);
 }
 
 int esk_kv_view(struct esk_kv *kv, uint32_t position,
@@ -46,11 +33,12 @@ int esk_kv_view(struct esk_kv *kv, uint32_t position,
         return ESK_END;
     }
     ESK_TRY(frame_read(kv, position));
+    uint32_t aux = esk_page_aux(kv->frame);
     view->bytes = kv->frame + ESK_ENVELOPE_BYTES;
     view->count = esk_page_count(kv->frame);
-    view->start = esk_kv_start(esk_page_aux(kv->frame));
-    view->stream = page_stream(kv->frame);
-    view->first = page_first(kv->frame);
+    view->start = (aux & ESK_KV_AUX_HEAD) != 0 ? ESK_KV_HEAD_BYTES : 0;
+    view->stream = (uint16_t)(aux >> 16);
+    view->first = (uint16_t)(aux & ESK_KV_AUX_FIRST);
     return ESK_OK;
 }
 
@@ -80,14 +68,14 @@ int esk_kv_bytes_at(struct esk_kv *kv, struct esk_kv_place *place,
         }
         if (place->offset == 0) {
             if (view.count > view.start &&
-                view_stream(&view, view.count) == place->stream) {
+                esk_kv_view_stream(&view, view.count) == place->stream) {
                 /* A copy of the page before, whose transfer seemed to fail. */
                 place->position++;
                 continue;
             }
             place->offset = view.start;
         }
-        if (view_stream(&view, place->offset) != place->stream) {
+        if (esk_kv_view_stream(&view, place->offset) != place->stream) {
             return ESK_E_CORRUPT;
         }
         if (place->offset < view.count) {
@@ -150,7 +138,7 @@ int esk_kv_place(struct esk_kv *kv, uint32_t address,
     if (status != ESK_OK) {
         return status == ESK_E_IO ? status : ESK_E_CORRUPT;
     }
-    place->stream = view_stream(&view, place->offset);
+    place->stream = esk_kv_view_stream(&view, place->offset);
     return ESK_OK;
 }
 
@@ -184,6 +172,18 @@ static int key_take(struct esk_kv *kv, struct esk_kv_place *place,
     return ESK_OK;
 }
 
+/// Takes what the first bytes of a record say: its bytes lack a long value.
+static void head_decode(const uint8_t *head, struct esk_kv_record *record) {
+    uint16_t word = esk_load_u16(head + ESK_KV_RECORD_WORD);
+    record->key_bytes = head[ESK_KV_RECORD_KEY_BYTES];
+    record->type = (uint8_t)(word >> ESK_KV_WORD_TYPE & 7u);
+    record->more = (word & ESK_KV_WORD_MORE) != 0;
+    record->salt = (word & ESK_KV_WORD_SALTED) != 0 ? 1 : 0;
+    record->value_bytes = word & ESK_KV_WORD_LONG;
+    record->bytes =
+        ESK_KV_RECORD_HEAD + (uint32_t)record->key_bytes + record->salt;
+}
+
 /// Reads a record's head and key, and leaves `place` at the value.
 /// copy     as of esk_kv_record_copy.
 /// wanted   NULL, or a key of `wanted_bytes` bytes.
@@ -193,23 +193,14 @@ static int head_take(struct esk_kv *kv, struct esk_kv_place *place,
                      const uint8_t *wanted, uint8_t wanted_bytes) {
     uint8_t head[ESK_KV_RECORD_HEAD + 1];
     ESK_TRY(esk_kv_take(kv, place, head, ESK_KV_RECORD_HEAD));
-    uint16_t word = esk_load_u16(head + ESK_KV_RECORD_WORD);
-    record->key_bytes = head[ESK_KV_RECORD_KEY_BYTES];
-    record->type = (uint8_t)(word >> ESK_KV_WORD_TYPE & 7u);
-    record->more = (word & ESK_KV_WORD_MORE) != 0;
-    record->value_bytes = word & ESK_KV_WORD_LONG;
-    record->bytes = ESK_KV_RECORD_HEAD + (uint32_t)record->key_bytes;
-    record->salt = 0;
+    head_decode(head, record);
     if (record->key_bytes == 0 || record->key_bytes > ESK_KV_KEY_BYTES_MAX) {
         return ESK_E_CORRUPT;
     }
     if (wanted != NULL && record->key_bytes != wanted_bytes) {
         return ESK_NOT_FOUND;
     }
-    if ((word & ESK_KV_WORD_SALTED) != 0) {
-        ESK_TRY(esk_kv_take(kv, place, &record->salt, 1));
-        record->bytes++;
-    }
+    ESK_TRY(esk_kv_take(kv, place, &record->salt, record->salt));
     ESK_TRY(key_take(kv, place, record, copy, wanted));
     record->hash = esk_kv_hash_end(kv, record->hash);
     if (record->value_bytes == ESK_KV_WORD_LONG) {
@@ -237,12 +228,12 @@ int esk_kv_first(struct esk_kv *kv, uint32_t position,
     ESK_TRY(esk_kv_view(kv, position, &view));
     place->position = position;
     place->offset = view.first;
-    place->stream = view_stream(&view, view.first);
+    place->stream = esk_kv_view_stream(&view, view.first);
     return view.first < view.count ? ESK_OK : ESK_END;
 }
 
-int esk_kv_record_head(struct esk_kv *kv, uint32_t address, uint32_t *bytes,
-                       uint8_t *type) {
+int esk_kv_record_head(struct esk_kv *kv, uint32_t address,
+                       struct esk_kv_record *record) {
     const struct esk_region *region = &kv->log.region;
     uint16_t page_bytes = esk_envelope_page_bytes(&region->envelope);
     uint16_t at = (uint16_t)(address % page_bytes);
@@ -253,13 +244,9 @@ int esk_kv_record_head(struct esk_kv *kv, uint32_t address, uint32_t *bytes,
         int status =
             esk_region_peek(region, region->first_page + address / page_bytes,
                             at, head, sizeof head);
-        uint16_t word = esk_load_u16(head + ESK_KV_RECORD_WORD);
-        uint16_t value = word & ESK_KV_WORD_LONG;
-        if (status == ESK_OK && value != ESK_KV_WORD_LONG) {
-            *bytes = ESK_KV_RECORD_HEAD + (uint32_t)value +
-                     head[ESK_KV_RECORD_KEY_BYTES] +
-                     ((word & ESK_KV_WORD_SALTED) != 0 ? 1u : 0u);
-            *type = (uint8_t)(word >> ESK_KV_WORD_TYPE & 7u);
+        head_decode(head, record);
+        record->bytes += record->value_bytes;
+        if (status == ESK_OK && record->value_bytes != ESK_KV_WORD_LONG) {
             return ESK_OK;
         }
         if (status == ESK_E_IO) {
@@ -267,27 +254,23 @@ int esk_kv_record_head(struct esk_kv *kv, uint32_t address, uint32_t *bytes,
         }
     }
     struct esk_kv_place place;
-    struct esk_kv_record record;
     ESK_TRY(esk_kv_place(kv, address, &place));
-    ESK_TRY(esk_kv_record_read(kv, &place, &record, false));
-    *bytes = record.bytes;
-    *type = record.type;
-    return ESK_OK;
+    return esk_kv_record_read(kv, &place, record, false);
 }
 
 int esk_kv_live_count(struct esk_kv *kv) {
     kv->live = 0;
     for (uint32_t slot = 0; slot < kv->slot_count; slot++) {
         uint32_t address = esk_kv_slot_address(kv, slot);
-        uint32_t bytes = 0;
-        uint8_t type = 0;
-        int status = address == ESK_KV_NOWHERE
-                         ? ESK_OK
-                         : esk_kv_record_head(kv, address, &bytes, &type);
+        struct esk_kv_record record;
+        if (address == ESK_KV_NOWHERE) {
+            continue;
+        }
+        int status = esk_kv_record_head(kv, address, &record);
         if (status == ESK_E_IO) {
             return status;
         }
-        kv->live += status == ESK_OK ? bytes : 0;
+        kv->live += status == ESK_OK ? record.bytes : 0;
     }
     return ESK_OK;
 }

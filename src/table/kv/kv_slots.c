@@ -184,16 +184,17 @@ bool esk_kv_slot_next(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
             slot_home(kv, esk_kv_slot_hash(kv, *slot)) > *slot);
 }
 
+uint32_t esk_kv_slot_position(const struct esk_kv *kv, uint32_t slot) {
+    uint32_t address = esk_kv_slot_address(kv, slot);
+    return address == ESK_KV_NOWHERE ? address : esk_kv_position(kv, address);
+}
+
 uint32_t esk_kv_slots_drop(struct esk_kv *kv, uint32_t from, uint32_t to) {
     uint32_t dropped = 0;
     uint32_t slot = 0;
     while (slot < kv->slot_count) {
-        uint32_t address = esk_kv_slot_address(kv, slot);
-        uint32_t position = from;
-        if (address != ESK_KV_NOWHERE) {
-            position = esk_kv_position(kv, address);
-        }
-        if (address != ESK_KV_NOWHERE && position >= from && position < to) {
+        uint32_t position = esk_kv_slot_position(kv, slot);
+        if (position >= from && position < to) {
             esk_kv_slot_free(kv, slot); /* another key may move here */
             dropped++;
         } else {
@@ -205,13 +206,12 @@ uint32_t esk_kv_slots_drop(struct esk_kv *kv, uint32_t from, uint32_t to) {
 
 uint32_t esk_kv_slots_oldest(const struct esk_kv *kv, uint32_t *position) {
     uint32_t oldest = 0;
-    *position = UINT32_MAX;
+    *position = ESK_KV_NOWHERE;
     for (uint32_t slot = 0; slot < kv->slot_count; slot++) {
-        uint32_t address = esk_kv_slot_address(kv, slot);
-        if (address != ESK_KV_NOWHERE &&
-            esk_kv_position(kv, address) < *position) {
+        uint32_t at = esk_kv_slot_position(kv, slot);
+        if (at < *position) {
             oldest = slot;
-            *position = esk_kv_position(kv, address);
+            *position = at;
         }
     }
     return oldest;

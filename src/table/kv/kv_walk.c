@@ -28,16 +28,8 @@ static void mark_take(struct esk_kv *kv, struct esk_kv_walk *walk,
     }
     walk->tail = tail;
     walk->tail_stream = esk_load_u16(mark + ESK_KV_TAIL_STREAM);
-    if (!esk_kv_has_index(kv)) {
-        return; /* an open counts all records */
-    }
-    uint32_t behind = esk_kv_mark_at(kv, next->position, next->offset);
-    /* A copied page's marks do not know what came behind them before. */
-    bool is_new = (int16_t)(next->stream - walk->seen) > 0;
-    if (walk->counts && is_new && esk_kv_mark_before(walk->counted, behind)) {
-        kv->keys = esk_load_u32(mark + ESK_KV_TAIL_KEYS);
-        kv->live = esk_load_u32(mark + ESK_KV_TAIL_LIVE);
-        kv->longest = esk_load_u32(mark + ESK_KV_TAIL_LONGEST);
+    if (esk_kv_has_index(kv)) { /* else an open counts all records */
+        esk_kv_part(kv)->tail(kv, walk, mark, next);
     }
 }
 
@@ -84,18 +76,18 @@ static int value_skip(struct esk_kv *kv, struct esk_kv_place *place,
 }
 
 int esk_kv_stream_find(struct esk_kv *kv, uint32_t position, uint16_t *stream) {
-    struct esk_kv_place place;
+    struct esk_kv_view view;
     int status = ESK_E_CORRUPT;
     uint32_t end = kv->log.head;
     /* A page in RAM may be there already: its program is in doubt. */
     end = kv->used > 0 && kv->page_at < end ? kv->page_at : end;
-    while (position < end && status != ESK_OK && status != ESK_END) {
-        status = esk_kv_first(kv, position, &place);
+    while (position < end && status != ESK_OK) {
+        status = esk_kv_view(kv, position, &view);
         ESK_TRY(status == ESK_E_IO ? status : ESK_OK);
         position = esk_ring_skip(&kv->log, position);
     }
-    if (status == ESK_OK || status == ESK_END) {
-        *stream = (uint16_t)(esk_page_aux(kv->frame) >> 16);
+    if (status == ESK_OK) {
+        *stream = view.stream;
     }
     return ESK_OK;
 }
@@ -214,7 +206,7 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
     bool has_before = position == 0;
     walk->first = ring->head;
     while (position < ring->head) {
-        struct esk_kv_place place;
+        struct esk_kv_view view;
         if (kv->used > 0 && position == kv->page_at) {
             break; /* it is in RAM: its program is in doubt */
         }
@@ -222,17 +214,16 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
             kv->frame_at = ESK_KV_NOWHERE; /* is it whole? */
         }
         uint32_t partial = kv->stats.partial;
-        int status = esk_kv_first(kv, position, &place);
+        int status = esk_kv_view(kv, position, &view);
         if (status == ESK_E_IO) {
             return status;
         }
-        if (status != ESK_OK && status != ESK_END) {
+        if (status != ESK_OK) {
             odd += status == ESK_E_CORRUPT ? 1 : 0;
             position = esk_ring_skip(ring, position);
             continue;
         }
-        uint32_t aux = esk_page_aux(kv->frame);
-        uint16_t stream = (uint16_t)(aux >> 16);
+        uint16_t stream = view.stream;
         if (has_before && !follows(stream, start, walk->stream)) {
             walk->pages_lost += odd > 0 ? odd : 1;
         }
@@ -245,8 +236,7 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
         odd = 0;
         has_before = true;
         start = stream;
-        walk->stream =
-            (uint16_t)(stream + esk_page_count(kv->frame) - esk_kv_start(aux));
+        walk->stream = esk_kv_view_stream(&view, view.count);
         walk->pages++;
         partial = kv->stats.partial - partial;
         status = esk_kv_walk_page(kv, walk, position);
@@ -265,7 +255,7 @@ uint32_t esk_kv_walk_lost_first(struct esk_kv *kv,
     const struct esk_ring *ring = &kv->log;
     uint16_t begun = esk_ring_rest(ring, walk->first);
     uint32_t start = walk->first - begun;
-    struct esk_kv_place place;
+    struct esk_kv_view view;
     if (walk->is_rooted || ring->tail == 0 || walk->first >= ring->head ||
         walk->first < walk->tail) {
         return 0; /* the walk knows, or these pages do not count */
@@ -275,9 +265,9 @@ uint32_t esk_kv_walk_lost_first(struct esk_kv *kv,
     }
     /* A log without a tail mark has its first block yet. */
     uint32_t lost = begun == 0 && walk->tail == 0 ? 1 : begun;
-    if (lost == 0 || esk_kv_first(kv, walk->first, &place) == ESK_E_IO) {
+    if (lost == 0 || esk_kv_view(kv, walk->first, &view) != ESK_OK) {
         return 0;
     }
-    uint16_t stream = (uint16_t)(esk_page_aux(kv->frame) >> 16);
-    return follows(stream, walk->tail_stream, walk->tail_stream) ? 0 : lost;
+    return follows(view.stream, walk->tail_stream, walk->tail_stream) ? 0
+                                                                      : lost;
 }

@@ -25,7 +25,9 @@ static bool entry_lay(const struct esk_geometry *geometry,
 static uint32_t index_bytes(const struct esk_geometry *geometry,
                             const struct esk_kv_entry *entry) {
     struct esk_kv_index_layout layout;
-    return entry_lay(geometry, entry, &layout)
+    return esk_region_fits(geometry, entry->index_block, entry->index_blocks,
+                           ESK_KV_BLOCKS_MIN) &&
+                   entry_lay(geometry, entry, &layout)
                ? (uint32_t)sizeof(struct esk_kv_index_open) +
                      geometry->page_bytes + esk_kv_refs_bytes(&layout)
                : 0;
@@ -228,18 +230,18 @@ static int index_next(struct esk_kv *kv, uint32_t *hash, uint32_t *address) {
 /// Adds the record to the table's counts, in place of the one before it.
 static int record_weigh(struct esk_kv *kv, const struct esk_kv_record *record) {
     uint32_t address = 0;
-    uint32_t before = 0;
-    uint8_t type = ESK_KV_DELETED;
+    struct esk_kv_record before;
     int status = esk_kv_newest(kv, record->hash, &address);
     if (status == ESK_OK) {
-        status = esk_kv_record_head(kv, address, &before, &type);
+        status = esk_kv_record_head(kv, address, &before);
     }
     if (status == ESK_E_IO) {
         return status;
     }
     if (status == ESK_E_CORRUPT ||
-        (status == ESK_OK && type != ESK_KV_DELETED)) {
-        kv->live -= before < kv->live ? before : kv->live;
+        (status == ESK_OK && before.type != ESK_KV_DELETED)) {
+        uint32_t bytes = status == ESK_OK ? before.bytes : 0;
+        kv->live -= bytes < kv->live ? bytes : kv->live;
         kv->keys -= kv->keys > 0 ? 1 : 0;
     }
     if (record->type != ESK_KV_DELETED) {
@@ -369,6 +371,9 @@ static int index_mount(struct esk_kv *kv, const struct esk_kv_entry *entry,
     struct esk_ring_config config;
     memset(index, 0, sizeof *index);
     index->head = head;
+    index->head.keys_max = entry->options.keys;
+    index->head.is_limited = true;
+    index->head.is_replaying = true;
     (void)entry_lay(geometry, entry, &index->layout);
     index->node = (uint8_t *)(index + 1);
     index->refs = index->node + geometry->page_bytes;
@@ -415,9 +420,39 @@ static int index_check(struct esk_kv *kv, uint32_t *lost) {
     return ESK_OK;
 }
 
+static void index_tail(struct esk_kv *kv, const struct esk_kv_walk *walk,
+                       const uint8_t *bytes, const struct esk_kv_place *next) {
+    uint32_t behind = esk_kv_mark_at(kv, next->position, next->offset);
+    /* A copied page's marks do not know what came behind them before. */
+    bool is_new = (int16_t)(next->stream - walk->seen) > 0;
+    if (walk->counts && is_new && esk_kv_mark_before(walk->counted, behind)) {
+        kv->keys = esk_load_u32(bytes + ESK_KV_TAIL_KEYS);
+        kv->live = esk_load_u32(bytes + ESK_KV_TAIL_LIVE);
+        kv->longest = esk_load_u32(bytes + ESK_KV_TAIL_LONGEST);
+    }
+}
+
+/// Where damage took the log's newest pages, the index has marks of what was
+/// there, and would take new records in their places for known ones.
+static int index_replayed(struct esk_kv *kv, const struct esk_kv_walk *walk) {
+    uint32_t page_bytes = esk_envelope_page_bytes(&kv->log.region.envelope);
+    uint32_t end = esk_kv_mark_at(kv, kv->log.head, 0);
+    kv->index->is_limited = false;
+    kv->index->is_replaying = false;
+    if (!esk_kv_mark_before(end, walk->counted)) {
+        return ESK_OK;
+    }
+    kv->pages_lost += (walk->counted - end + page_bytes - 1) / page_bytes;
+    bool may_write =
+        (esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) == 0;
+    return may_write ? esk_kv_index_forget(kv, kv->log.head) : ESK_OK;
+}
+
 const struct esk_kv_part esk_kv_part_index = {
     .bytes = index_bytes,
     .mount = index_mount,
+    .tail = index_tail,
+    .replayed = index_replayed,
     .slot_mark = slot_mark,
     .slot_copy = slot_copy,
     .page = esk_kv_index_page,
