@@ -117,6 +117,20 @@ int esk_kv_create(struct esk_volume *volume, const struct esk_kv_spec *spec,
 int esk_kv_open(struct esk_kv **kv, struct esk_volume *volume, const char *name,
                 const struct esk_kv_config *config);
 
+/// For a *reader*: a table on a read-only mount, of a medium that a writer
+/// changes through another mount. Its calls return what the log had when it was
+/// opened; with an index, of a key perhaps what a later sync made durable. A
+/// record that is gone is ESK_E_CORRUPT; an index may also miss it. This tells
+/// whether one can be gone. To be called after the open, after ESK_E_CORRUPT,
+/// and with an index after ESK_NOT_FOUND and ESK_END.
+///
+/// Returns  ESK_OK: none is; ESK_E_STALE: the writer erased the oldest block:
+///          close, unmount, and open again; ESK_E_INVALID: no reader; ESK_E_IO.
+/// Needs    a writer that made a change since its open, and does not drop the
+///          table.
+/// Costs    a mount of the log.
+int esk_kv_reader_check(struct esk_kv *kv);
+
 /// Opens the table of `spec`; creates it first if the volume has none of that
 /// name. A firmware calls this after each reset. A table that is there keeps
 /// its blocks, its live_percent, and whether it has an index. Returns as both;
