@@ -76,14 +76,18 @@ struct esk_source_bounds {
     bool backward;
     uint8_t range_count;
     const struct esk_series_range *ranges;
+    /// Whose texts `min` and `max` refer to: ESK_SOURCE_REFERENCES.
+    const struct esk_program *program;
 };
 
+struct esk_program;
 struct esk_source;
 
 /// What a source of this kind can do beside a scan: the flags that a FOR of it
 /// may have.
 enum esk_source_can {
-    ESK_SOURCE_ORDERED = 7, ///< key bounds, backward, and rows in key order
+    ESK_SOURCE_ORDERED = 7,    ///< key bounds, backward, and rows in key order
+    ESK_SOURCE_REFERENCES = 8, ///< bounds are references to texts, no keys
     ESK_SOURCE_RANGES = 240,
 };
 
@@ -146,11 +150,20 @@ void esk_source_series_counts(struct esk_source *source);
 ///     number  i64, of types UNSIGNED, SIGNED and BOOL; else INT64_MIN
 ///     value   `value_bytes` bytes: its beginning, zeros after a shorter one
 ///
-/// in no order. Keys longer than `key_bytes` are left out.
+/// in no order; see esk_source_kv_ordered. Keys longer than `key_bytes` are
+/// left out.
 /// key_bytes    1 .. ESK_KV_KEY_BYTES_MAX.
 /// value_bytes  up to 1,024; 0: rows have no such column.
 void esk_source_kv(struct esk_source *source, struct esk_kv *kv,
                    uint8_t key_bytes, uint16_t value_bytes);
+
+/// Lets such a source return its rows in the order of their keys, both ways,
+/// and take bounds of the key, which are references (src/query/README.md).
+///
+/// memory_bytes  of each scan's cursor: as esk_kv_cursor_open.
+/// Costs         a step as esk_kv_cursor_next with step_keys 1. Bounds of one
+///               key are a lookup.
+void esk_source_kv_ordered(struct esk_source *source, uint16_t memory_bytes);
 
 /// Parts of the machine that a program may leave out; the linker drops a part
 /// that is not named.

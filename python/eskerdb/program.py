@@ -16,6 +16,7 @@ from eskerdb._esker import ffi, lib
 from eskerdb.errors import Limit, check
 from eskerdb.handle import TableHandle
 from eskerdb.kv import Kv
+from eskerdb.kv_value import Stored
 
 _HEAD = struct.Struct("<2sBBHBBBBBBI")
 _FETCH_ROWS = 512
@@ -69,14 +70,39 @@ def runs_plan(slots: int, capacity: bytes) -> RunsPlan:
     return RunsPlan(*plan)
 
 
+KV_VALUE_BYTES = 1024  # of a row that has values; longer ones are cut
+_KV_CURSOR_BYTES = 60_000
+_KV_HEAD = 13  # of a row, between its key and its value
+
+
+def kv_shape(value_bytes: int) -> tuple[int, int]:
+    """Returns the fingerprint and the bytes of a row with keys of any length."""
+    key = lib.ESK_KV_KEY_BYTES_MAX
+    return key | value_bytes << 8, key + _KV_HEAD + value_bytes
+
+
 class KvRows:
     """A kv table as rows of a program: of the columns key (text of `key_bytes`
-    bytes), type, bytes, number, value (`value_bytes` bytes, if not 0)."""
+    bytes), type, bytes, number, value (`value_bytes` bytes, if not 0).
 
-    def __init__(self, kv: Kv, key_bytes: int, value_bytes: int) -> None:
+    ordered   in the order of the keys, with bounds of them
+    """
+
+    def __init__(
+        self, kv: Kv, key_bytes: int, value_bytes: int, ordered: bool = False
+    ) -> None:
         self.kv = kv
         self.key_bytes = key_bytes
         self.value_bytes = value_bytes
+        self.memory_bytes = _KV_CURSOR_BYTES if ordered else 0
+
+    def stored(self, row: bytes) -> Stored:
+        """Returns the value of a row. One that is longer is read."""
+        head = row[self.key_bytes :]
+        size = int.from_bytes(head[1:5], "little")
+        if size > self.value_bytes:
+            return self.kv.stored(row[: self.key_bytes].rstrip(b"\0"))
+        return Stored(head[0], head[_KV_HEAD : _KV_HEAD + size])
 
     @property
     def fingerprint(self) -> int:
@@ -136,10 +162,12 @@ class Program:
         *,
         budget: int = 0,
         packed: bool = False,
+        errors: str = "replace",
     ) -> Iterator[tuple[Any, ...]]:
         """The same, as they come.
 
         packed   a whole row of a table is its bytes
+        errors   as of bytes.decode: of texts that are not UTF-8
         """
         handle = self._open(tables)
         texts = self._set(handle, parameters)
@@ -157,7 +185,7 @@ class Program:
             fetched = bytes(ffi.buffer(buffer, count[0] * record.size))
             for at in range(count[0]):
                 values = record.unpack_from(fetched, at * record.size)
-                yield tuple(_values(outputs, values, codecs))
+                yield tuple(_values(outputs, values, codecs, errors))
         del texts  # borrowed until here
         if status == lib.ESK_E_LIMIT:
             self._check_bound(lib.esk_py_program_at(handle))
@@ -204,6 +232,7 @@ class Program:
                 source.table = table.kv._handle
                 source.key_bytes = table.key_bytes
                 source.value_bytes = table.value_bytes
+                source.memory_bytes = table.memory_bytes
             else:
                 source.table = table._handle
                 source.key_bytes = 1
@@ -277,7 +306,10 @@ class Program:
 
 
 def _values(
-    outputs: list[_Output], values: tuple[Any, ...], codecs: dict[int, Any]
+    outputs: list[_Output],
+    values: tuple[Any, ...],
+    codecs: dict[int, Any],
+    errors: str,
 ) -> Iterator[Any]:
     """The Python values of a packed row."""
     at = 0
@@ -294,7 +326,7 @@ def _values(
         elif output.kind == INT:
             yield value
         else:
-            yield value.rstrip(b"\0").decode("utf-8", "replace")
+            yield value.rstrip(b"\0").decode("utf-8", errors)
         at += 1 + output.count
 
 

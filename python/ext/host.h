@@ -327,6 +327,7 @@ struct esk_py_query_table {
     struct esk_py_table *table;
     uint8_t key_bytes;
     uint16_t value_bytes;
+    uint16_t memory_bytes; ///< of cursors in the order of keys; 0: in none
 };
 struct esk_py_program;
 /// Checks a program and starts it. Copies `code`; holds a reference to each of

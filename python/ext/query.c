@@ -58,6 +58,9 @@ static int source_make(struct esk_source *source,
     uint32_t fingerprint = 0;
     if (table->kv != NULL) {
         esk_source_kv(source, table->kv, of->key_bytes, of->value_bytes);
+        if (of->memory_bytes != 0) {
+            esk_source_kv_ordered(source, of->memory_bytes);
+        }
         return ESK_OK;
     }
     ESK_TRY(fingerprint_of(table, &fingerprint));

@@ -316,6 +316,7 @@ static int table_open(struct esk_program *program,
     bounds.backward = (flags & ESK_FOR_BACKWARD) != 0;
     bounds.range_count = flags >> ESK_FOR_RANGES;
     bounds.ranges = program->ranges;
+    bounds.program = program;
     if ((flags & ESK_FOR_MIN) != 0) {
         bounds.min = esk_program_operand(program, op[3]);
         if (bounds.min == NULL) {

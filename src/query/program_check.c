@@ -203,13 +203,21 @@ bool esk_check_loop(struct esk_check *check, uint8_t *had, const uint8_t *op,
     return true;
 }
 
+/// The register of a bound of FOR.
+static bool bound_check(const struct esk_check *check, const uint8_t *op,
+                        uint8_t r) {
+    uint8_t can = esk_check_source(check, op[1])->kind->can;
+    return (can & ESK_SOURCE_REFERENCES) != 0 ? esk_check_registers(check, r, 1)
+                                              : esk_check_key(check, op[1], r);
+}
+
 /// FOR, whose table is checked.
 static bool for_check(struct esk_check *check, const uint8_t *op) {
     uint8_t flags = op[2];
     uint8_t can = esk_check_source(check, op[1])->kind->can;
     if ((flags & (uint8_t)~(can | ESK_FOR_OPEN)) != 0 ||
-        ((flags & ESK_FOR_MIN) != 0 && !esk_check_key(check, op[1], op[3])) ||
-        ((flags & ESK_FOR_MAX) != 0 && !esk_check_key(check, op[1], op[4])) ||
+        ((flags & ESK_FOR_MIN) != 0 && !bound_check(check, op, op[3])) ||
+        ((flags & ESK_FOR_MAX) != 0 && !bound_check(check, op, op[4])) ||
         flags >> ESK_FOR_RANGES > check->code[ESK_PROGRAM_RANGES] ||
         (flags >> ESK_FOR_RANGES != 0 &&
          !check->parts->ranges->check(check, op)) ||

@@ -8,7 +8,7 @@
 ///
 /// Sources: 0 `log`, a series; 1 `rain`, a series with every third of its keys
 /// moved by 5; 2 `map`, a tree; 3 `set`, a kv table; 4 `names`, a tree with
-/// keys of text.
+/// keys of text; 5 `set` in the order of its keys.
 #ifndef ESK_TEST_QUERY_FIXTURE_H
 #define ESK_TEST_QUERY_FIXTURE_H
 
@@ -23,7 +23,7 @@
 #include "test/harness/media.h"
 
 enum {
-    QUERY_SOURCES = 5,
+    QUERY_SOURCES = 6,
     QUERY_LOG,
     QUERY_LOG_BYTES = 24,
     QUERY_RAIN_BYTES = 8,
@@ -219,6 +219,8 @@ static inline void query_start(uint32_t rows) {
     esk_source_tree(&query_sources[2], query_map, query_print("map"));
     esk_source_kv(&query_sources[3], query_set, 12, 8);
     esk_source_tree(&query_sources[4], query_names, query_print("names"));
+    esk_source_kv(&query_sources[5], query_set, 16, 5);
+    esk_source_kv_ordered(&query_sources[5], 96);
     query_fill(rows);
     query_parameter_count = 0;
     query_io_every = 0;

@@ -51,6 +51,8 @@ static const char *const mutant_seeds[] = {
     "FMUL r8 r9 r8\nFDIV r9 r8 r0\nFLOAT r10 r1\nTRUNC r11 r8\n"
     "FCMP r11 r1 r8\nROUND r8 r8 2\nFSUM r12 r3\nFAGG 15 r3 r8\nFAVG r12 r3\n"
     "EMIT\nNEXT c0 b\nx: HALT",
+    ".table 5\n.regs 8\n.params 2\n.out rowtext c0 0 16\n.out row c0\n"
+    "LDI32 r3 -1\nFOR c0 7 r1 r2 y\nc: EMIT\nNEXT c0 c\ny: HALT",
     ".regs 8\n.out int r2\n"
     "LDI8 r0 -7\nLDI8 r1 2\nADD r2 r0 r1\nSUB r2 r2 r1\nMUL r2 r2 r0\n"
     "DIV r3 r2 r1\nREM r4 r2 r1\nIF_LE r3 r4 a\nJNULL r2 a\nEMIT\n"

@@ -206,7 +206,7 @@ class _Rows:
         ]
         self._rows = select.rows()
         # A damaged tree ends a program: know it before a row is printed.
-        has_tree = any(table.kind == "tree" for table in query.tables)
+        has_tree = any(table.kind != "series" for table in query.tables)
         most = None if has_tree else _FETCH_ROWS
         self._first = list(islice(self._rows, most))
 

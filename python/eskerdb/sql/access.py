@@ -19,6 +19,7 @@ from eskerdb.schema import float_ceiling, float_floor, float_next
 from eskerdb.sql import expr as e
 from eskerdb.sql import plan as p
 from eskerdb.sql import rules
+from eskerdb.sql.tables import KV_COLUMNS
 from eskerdb.sql.types import INT_MAX, INT_MIN, integer
 
 UNION_MAX = 4  # scans of a SeekUnion: each has the query's code once more
@@ -199,6 +200,7 @@ def read(
     rest: list[e.Expr] = []
     key, ends = _Ends(), {}
     unions: list[tuple[e.Expr, list[_Ends]]] = []
+    of_keys, keys = None, None
     for condition in conditions:
         if isinstance(condition, e.Constant):
             if not condition.value:
@@ -208,7 +210,12 @@ def read(
             continue
         if not _narrow(table, condition, key, ends):
             parts = _key_ranges(table, condition)
-            if parts is not None:
+            texts = None
+            if limits.texts and table.kind == "kv" and parts is None:
+                texts = _key_texts(table, condition)
+            if texts is not None and keys is None:
+                of_keys, keys = condition, texts
+            elif parts is not None:
                 unions.append((condition, parts))
             else:
                 rest.append(condition)
@@ -217,7 +224,14 @@ def read(
     ranges, tests = _ranges(table, ends, limits)
     rest += tests
     parts = [key]
+    if keys is not None and key.lo is None and key.hi is None:
+        parts = keys
+        unions.append((of_keys, keys))  # a filter where they are too many
+    elif keys is not None:
+        rest.append(of_keys)
     for condition, found in unions:
+        if found is keys:
+            continue
         if len(parts) == 1 and key.is_exact:
             parts = _intersected(found, key)
         else:
@@ -274,7 +288,7 @@ def _narrow_text(table: p.TableInfo, condition: e.Expr, key: _Ends) -> bool:
     """Makes a condition on a tree's key, a text, a bound; False when it stays
     a filter, because the bound includes more."""
     column = table.columns[table.key]
-    if table.kind != "tree" or column.kind != "text":
+    if table.kind == "series" or column.kind != "text":
         return False
     if isinstance(condition, e.Like):
         plain = rules.plain_prefix(condition.pattern, condition.escape)
@@ -300,12 +314,15 @@ def _narrow_text(table: p.TableInfo, condition: e.Expr, key: _Ends) -> bool:
 
 def _is_bound(value: e.Expr, column: p.TableColumn) -> bool:
     """Whether a text is a bound of a column: not longer than that."""
+    most = column.bytes
+    if column.bytes > _TEXT_BYTES_MAX and column != KV_COLUMNS[0]:
+        return False  # but those of kv tables, which are referred to
     if isinstance(value, e.Parameter):
-        return 1 <= value.type.bytes <= column.bytes <= _TEXT_BYTES_MAX
+        return 1 <= value.type.bytes <= most
     return (
         isinstance(value, e.Constant)
         and isinstance(value.value, str)
-        and len(value.value.encode()) <= column.bytes <= _TEXT_BYTES_MAX
+        and len(value.value.encode()) <= most
     )
 
 
@@ -376,6 +393,26 @@ def _as_conditions(field: e.Field, end: _Ends) -> list[e.Expr]:
 
 
 # Unions of key ranges -------------------------------------------------------
+
+
+def _key_texts(table: p.TableInfo, condition: e.Expr) -> list[_Ends] | None:
+    """Returns the keys, texts, that an OR selects, in key order."""
+    column = table.columns[table.key]
+    if not (isinstance(condition, e.Logic) and condition.op == "or"):
+        return None
+    found = []
+    for item in condition.items:
+        known = comparison(item)
+        if (
+            known is None
+            or known[:2] != (table.key, "=")
+            or not isinstance(known[2], e.Constant)
+            or not _is_bound(known[2], column)
+        ):
+            return None
+        found.append(known[2].value)
+    bounds = [p.Bound(rules.constant(x)) for x in sorted(set(found))]
+    return [_Ends(bound, bound) for bound in bounds]
 
 
 def _key_ranges(table: p.TableInfo, condition: e.Expr) -> list[_Ends] | None:

@@ -131,6 +131,7 @@ class Program:
     ops: list[_Op | Label] = field(default_factory=list)
     constants: bytearray = field(default_factory=bytearray)
     texts: list[tuple[_Op, int]] = field(default_factory=list)
+    references: list[tuple[_Op, int, int]] = field(default_factory=list)
 
     def op(self, name: str, *operands: int, target: Label | None = None) -> _Op:
         """Adds an instruction whose operands are bytes."""
@@ -201,10 +202,7 @@ class Program:
         target: Label,
     ) -> None:
         """Adds a TEXT; the constant is put behind the instructions."""
-        at = bytes(self.constants).find(constant)
-        if at < 0:
-            at = len(self.constants)
-            self.constants += constant
+        at = self._constant(constant)
         operands = struct.pack(
             "<BBHHHB", how, table, offset, width, 0, len(constant)
         )
@@ -212,6 +210,21 @@ class Program:
         made = _Op("TEXT", operands, target)
         self.ops.append(made)
         self.texts.append((made, at))
+
+    def _constant(self, data: bytes) -> int:
+        """Returns where a text is behind the instructions."""
+        at = bytes(self.constants).find(data)
+        if at < 0:
+            at = len(self.constants)
+            self.constants += data
+        return at
+
+    def refer(self, register: int, data: bytes) -> None:
+        """Loads a reference to a text, before all other instructions."""
+        at = self._constant(data)
+        made = _Op("LDI32", bytes([register]) + bytes(4))
+        self.first.append(made)
+        self.references.append((made, at, len(data)))
 
     def text_of(
         self,
@@ -242,6 +255,9 @@ class Program:
         for made, at in self.texts:
             where = struct.pack("<H", (start + size + at) & 0xFFFF)
             made.operands = made.operands[:6] + where + made.operands[8:]
+        for made, at, count in self.references:
+            slot = ((start + size + at) << 8 | count) & 0x7FFFFFFF
+            made.operands = made.operands[:1] + struct.pack("<i", slot)
         body, at = b"", 0
         for item in code:
             if isinstance(item, _Op):

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from eskerdb.program import KV_VALUE_BYTES, kv_shape
 from eskerdb.schema import TYPES
 from eskerdb.sql import assemble as asm
 from eskerdb.sql import expr as e
@@ -49,10 +50,14 @@ CAPACITY_MAX = 65535
 
 @dataclass(frozen=True)
 class Code:
-    """A program, and the query that it is of: names are not in the program."""
+    """A program, and the query that it is of: names are not in the program.
+
+    roles   of the outputs: "key", "value", "type" of a kv table; else ""
+    """
 
     bytes: bytes
     query: Query
+    roles: tuple[str, ...] = ()
 
 
 def compiled(query: Query) -> Code:
@@ -66,7 +71,10 @@ def compiled(query: Query) -> Code:
             # What an output computes on the way is then not kept for others.
             moved = set(range(len(query.names)))
         if moved <= separate:
-            return Code(writer.finished(), query)
+            roles = tuple(
+                writer.roles.get(i, "") for i in range(len(query.names))
+            )
+            return Code(writer.finished(), query, roles)
         separate |= moved
 
 
@@ -106,6 +114,8 @@ class _Writer(Expressions, Emitter):
         self._records: list[tuple[int, list[int]]] = []
         self._variable_count = 0
         self._loops: list[int | None] = []  # cursors; None: of records
+        self.roles: dict[int, str] = {}
+        self._valued: set[int] = set()  # cursors whose values are outputs
 
     # The program ------------------------------------------------------------
 
@@ -126,6 +136,10 @@ class _Writer(Expressions, Emitter):
         program.registers = max(self.registers.count, 1)
         for entries in self._outputs or []:
             program.outputs += entries
+        for i, (_, _, kind) in enumerate(program.tables):
+            if kind == KIND_NUMBERS["kv"]:
+                room = KV_VALUE_BYTES if i in self._valued else 0
+                program.tables[i] = (*kv_shape(room), kind)
         self._check_tables()
         for what, count, most in (
             ("registers", program.registers, asm.REGISTERS_MAX),
@@ -219,16 +233,32 @@ class _Writer(Expressions, Emitter):
         cursor = self._cursor(scan)
         key = scan.table.columns[scan.table.key].bytes
         lo = hi = 0
-        if scan.lo is not None:
-            lo, flags = self._bound(scan.lo, 1, key), flags | _MIN
-        if scan.hi is not None:
-            hi, flags = self._bound(scan.hi, -1, key), flags | _MAX
+        if scan.table.kind == "kv":
+            if scan.lo is not None:
+                lo, flags = self._reference(scan.lo.value), flags | _MIN
+            if scan.hi is not None:
+                hi, flags = self._reference(scan.hi.value), flags | _MAX
+        else:
+            if scan.lo is not None:
+                lo, flags = self._bound(scan.lo, 1, key), flags | _MIN
+            if scan.hi is not None:
+                hi, flags = self._bound(scan.hi, -1, key), flags | _MAX
         if scan.backward:
             flags |= _BACKWARD
         ranges = b"".join(self._range(scan, r) for r in scan.ranges)
         flags |= len(scan.ranges) << 4
         self.program.ranges = max(self.program.ranges, len(scan.ranges))
         return bytes([cursor, flags, lo, hi]), ranges
+
+    def _reference(self, value: e.Expr) -> int:
+        """Returns the register that refers to a text."""
+        self.program.flags |= asm.TEXT
+        if isinstance(value, e.Parameter):
+            return value.index
+        assert isinstance(value, e.Constant)
+        register = self.registers.take()
+        self.program.refer(register, value.value.encode())
+        return register
 
     def _text_bound(self, value: e.Expr, bytes: int) -> int:
         """Returns the first register of a text that is the bound of a key."""
@@ -666,6 +696,18 @@ class _Writer(Expressions, Emitter):
         if kind.kind == "blob":
             raise Unsupported("a column of bytes", value.span)
         is_text = kind.kind == "text"
+        role = self._role(value)
+        if self.roles.setdefault(i, role) != role or (
+            role in ("value", "type") and i in self.separate
+        ):
+            raise Unsupported(
+                "values of a kv table are outputs of one scan", value.span
+            )
+        if role in ("value", "type"):
+            assert isinstance(value, e.Column)
+            cursor = self.places[value.scan][0]
+            self._valued.add(cursor)
+            return ((_ROW, cursor),)
         if i in self.separate:
             count = slots_of(kind)
             if i not in self._own:
@@ -686,6 +728,14 @@ class _Writer(Expressions, Emitter):
         if self._is_plain_mean(value):
             return ((_AVG, self._reads[value.index][1]),)
         return self._entries(kind, self.value(value))
+
+    def _role(self, value: e.Expr) -> str:
+        """Returns which column of a kv table an output is."""
+        if isinstance(value, e.Column):
+            table = self.places[value.scan][1]
+            if table.kind == "kv":
+                return table.columns[value.index].name
+        return ""
 
     def _in_a_row(self, value: e.Expr) -> int:
         """Returns the first register of a text's."""

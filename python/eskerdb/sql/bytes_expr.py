@@ -72,6 +72,16 @@ class Registers:
     def borrow(self) -> int:
         return self._free.pop() if self._free else self.take()
 
+    def borrow_row(self, count: int) -> int:
+        """Returns the first of some registers in a row."""
+        free = set(self._free)
+        for first in sorted(free):
+            row = range(first, first + count)
+            if free.issuperset(row):
+                self._free = [r for r in self._free if r not in row]
+                return first
+        return self.take(count)
+
     def give_back(self, registers: Sequence[int]) -> None:
         self._free.extend(registers)
 
@@ -114,7 +124,7 @@ class Expressions:
 
     def temporaries(self, count: int) -> int:
         """Returns the first of some registers in a row."""
-        first = self.registers.take(count)
+        first = self.registers.borrow_row(count)
         self._borrowed[-1].extend(range(first, first + count))
         return first
 
@@ -530,7 +540,7 @@ class Expressions:
     def _load_text(
         self, cursor: int, column: TableColumn, i: int, r: int
     ) -> None:
-        width = min(SLOT, column.bytes - i * SLOT)
+        width = min(SLOT, _of_bytes(column).bytes - i * SLOT)
         offset = (column.offset + i * SLOT).to_bytes(2, "little")
         self.program.op("LDT", r, cursor, width, *offset)
 
@@ -590,7 +600,7 @@ class Expressions:
     ) -> None:
         """Compares a column with a text of the program, or of a parameter."""
         cursor, table = self.places[column.scan]
-        place = table.columns[column.index]
+        place = _of_bytes(table.columns[column.index], column.span)
         if op in _NOT_RELATIONS:
             # TRUE where the other relation is not: the column is not NULL.
             relation, when = _NOT_RELATIONS[op], not when
@@ -618,6 +628,17 @@ class Expressions:
         op = "<>" if negated else "="
         prefix = e.Constant(text(), value=plain[0])
         self._text(like.operand, prefix, op, True, label, when)
+
+
+def _of_bytes(column: TableColumn, span: e.Span = e.NOWHERE) -> TableColumn:
+    """Returns a column whose bytes are a text."""
+    if column.kind in ("any", "type"):
+        raise Unsupported(
+            f"'{column.name}' of a kv table is only an output: values differ "
+            "in type",
+            span,
+        )
+    return column
 
 
 def _is_pure(expr: e.Expr) -> bool:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import repeat
 from typing import Any
 
-from eskerdb.program import RUNS, Program, runs_plan
+from eskerdb.program import RUNS, KvRows, Program, runs_plan
 from eskerdb.sql import plan as p
 from eskerdb.sql import planner, tables
 from eskerdb.sql import syntax as s
@@ -18,6 +19,7 @@ from eskerdb.sql.bytes_backend import Code, compiled
 from eskerdb.sql.bytes_expr import Unsupported
 from eskerdb.sql.change import Change
 from eskerdb.sql.explain import explained, pages
+from eskerdb.sql.handles import of_kv, of_program
 from eskerdb.sql.key_bounds import KeyBounds, key_bounds
 from eskerdb.sql.logical import BoundQuery, FromTable
 from eskerdb.sql.parameter import (
@@ -158,12 +160,8 @@ class Engine:
                     assert isinstance(made, BoundQuery)
                     bound = made
                 query = planner.plan(source, bound, HOST)
-                for table in query.tables:
-                    if table.kind == "kv":
-                        raise Unsupported(
-                            f"'{table.name}' is a kv table, whose values "
-                            "differ in type; a register has one"
-                        )
+                if any(t.kind == "kv" for t in query.tables):
+                    _check_keys(source.slice(statement.span), known)
                 code = compiled(query)
                 return Select(self, code, known, constants)
             except Unsupported:
@@ -211,15 +209,21 @@ class Select:
         parameters = parameter_values(self.query.parameters, given)
         for info, value in zip(self.query.parameters, parameters, strict=True):
             self._check_text(info, value)
-        return Program(self.code.bytes).rows(
-            self._handles(),
-            [
-                None if info.name in self.fixed else value
-                for info, value in zip(
-                    self.query.parameters, parameters, strict=True
-                )
-            ],
-            budget=budget,
+        numbers = [
+            None if info.name in self.fixed else value
+            for info, value in zip(
+                self.query.parameters, parameters, strict=True
+            )
+        ]
+        program, handles = Program(self.code.bytes), self._handles()
+        if not any(self.code.roles):
+            return program.rows(handles, numbers, budget=budget)
+        rows = program.rows(
+            handles, numbers, budget=budget, errors="surrogateescape"
+        )
+        kv = next(h for h in handles if isinstance(h, KvRows))
+        return (
+            tuple(map(of_kv, self.code.roles, row, repeat(kv))) for row in rows
         )
 
     def _check_text(self, info: p.ParameterInfo, value: Any) -> None:
@@ -270,7 +274,13 @@ class Select:
             )
 
     def _handles(self) -> list[Any]:
-        return [self._engine.opened[t.name] for t in self.query.tables]
+        return of_program(self.query.tables, self._engine.opened)
+
+
+def _check_keys(sql: str, known: Mapping[str, Any]) -> None:
+    """Refuses what may be a key that is no text. Raises Unsupported."""
+    if "\\x" in sql or any("\\x" in v for v in _texts(known).values()):
+        raise Unsupported("a key that is not UTF-8 is no text of a program")
 
 
 def _texts(known: Mapping[str, Any]) -> dict[str, str]:

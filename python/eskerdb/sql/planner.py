@@ -340,7 +340,7 @@ class Planner:
         made = access.read(table, leaf.conditions, self.number, self.limits)
         key = table_fields(table)[table.key]
         order = Order(key, unique=not table.keys_repeat)
-        if table.kind == "kv":
+        if table.kind == "kv" and not self.limits.texts:
             order = None
         return Base(made, leaf.row, order)
 

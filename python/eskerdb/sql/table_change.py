@@ -23,7 +23,9 @@ from eskerdb.sql import plan as p
 from eskerdb.sql.access import Limits
 from eskerdb.sql.base import table_fields
 from eskerdb.sql.bytes_backend import Code, compiled
+from eskerdb.sql.bytes_expr import Unsupported
 from eskerdb.sql.explain import explained, text
+from eskerdb.sql.handles import of_program
 from eskerdb.sql.planner import Planner
 from eskerdb.sql.planner import plan as planned
 from eskerdb.sql.rules import Fault
@@ -47,7 +49,7 @@ class Reading:
 
     def rows(self, handles: Handles, values: Values) -> Iterator[tuple]:
         for code in self.codes:
-            tables = [handles[table.name] for table in code.query.tables]
+            tables = of_program(code.query.tables, handles)
             numbers = [None if isinstance(v, str) else v for v in values]
             yield from Program(code.bytes).rows(tables, numbers, packed=True)
 
@@ -166,6 +168,8 @@ class Insert:
         if bound.select is not None:
             query = lo.BoundQuery("", bound.select, bound.parameters)
             self.select = compiled(planned(source, query, limits))
+            if any(role != "key" for role in self.select.roles if role):
+                raise Unsupported("a kv table's values have types of their own")
         for row in bound.rows:
             made = Computed(row)
             select = of_row(None, None, made.programmed, bound.span)

@@ -64,7 +64,13 @@ _OTHER_TYPES = {
 
 # Of a kv table; a value has a type of its own.
 KV_COLUMNS = (
-    TableColumn("key", "text", text(lib.ESK_KV_KEY_BYTES_MAX), 0, 0),
+    TableColumn(
+        "key",
+        "text",
+        text(lib.ESK_KV_KEY_BYTES_MAX),
+        0,
+        lib.ESK_KV_KEY_BYTES_MAX,
+    ),
     TableColumn("value", "any", text(), 0, 0),
     TableColumn("type", "type", text(), 0, 0),
 )

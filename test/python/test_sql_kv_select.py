@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""SELECT over kv tables on the machine: the rows are those of SQLite, and of
+DuckDB over the same table."""
+
+import random
+import re
+import sqlite3
+
+import pytest
+
+from conftest import NOR
+from eskerdb import Simulator, Volume
+from eskerdb.kv import Kv
+from eskerdb.sql.duck import Database
+from eskerdb.sql.engine import Engine, Refusal
+
+STATEMENTS = 150
+LONG = "x" * 3000
+ENTRIES = {
+    "net/name": "esker", "net/port": 80, "net/up": True, "net": b"\0\xff",
+    "disk/size": 1 << 40, "disk/low": -5, "disk/rate": 0.5, "disk/": "",
+    "long": LONG, "k" * 253: "most", "\u00fc": "\u00fcber", "n": 0.1,
+    "net/\U0010ffff": "last", "Net/name": "other",
+}  # fmt: skip
+
+
+@pytest.fixture
+def both():
+    """A kv table, and SQLite with its keys, values and types as texts."""
+    with Simulator(geometry=NOR) as chip, Volume.format(chip) as volume:
+        volume.create_kv("conf", blocks=16)
+        with volume.open_kv("conf") as kv, sqlite3.connect(":memory:") as lite:
+            for key, value in ENTRIES.items():
+                kv[key] = value
+            kv.put("disk/f", 1.5, "float32")
+            lite.execute("PRAGMA case_sensitive_like = ON")
+            lite.execute("CREATE TABLE conf (key TEXT, value TEXT, type TEXT)")
+            entries, lost = kv.scan()
+            assert lost == 0
+            lite.executemany(
+                "INSERT INTO conf VALUES (?, ?, ?)",
+                [entry.texts() for entry in entries],
+            )
+            yield kv, Engine({"conf": kv}), lite
+
+
+def where_of(dice, keys):
+    def key():
+        return dice.choice(keys).replace("'", "''")
+
+    op = dice.choice(["<", "<=", "=", ">", ">=", "<>"])
+    return dice.choice(
+        [
+            f"key {op} '{key()}'",
+            f"key {op} '{key()}' AND key >= '{key()}'",
+            f"key LIKE '{key()[:4]}%'",
+            f"key NOT LIKE '{key()[:2]}%'",
+            f"key IN ('{key()}', '{key()}', 'none')",
+            f"key IN ('{key()}', 'a', 'b', 'c', 'd', '{key()}')",
+            f"key BETWEEN '{key()}' AND '{key()}'",
+            f"key LIKE 'net%' AND (key = '{key()}' OR key > 'net/p')",
+            "1 = 1",
+        ]
+    )
+
+
+def test_random_queries_give_the_rows_of_sqlite(both):
+    _, engine, lite = both
+    dice = random.Random(11)
+    keys = [*ENTRIES, "a", "m", "zz"]
+    refused = 0
+    for _ in range(STATEMENTS):
+        where = where_of(dice, keys)
+        down = dice.choice(["", " DESC"])
+        sql = dice.choice(
+            [
+                (
+                    f"SELECT key, value, type FROM conf WHERE {where} "
+                    f"ORDER BY key{down}"
+                ),
+                (
+                    f"SELECT value FROM conf WHERE {where} ORDER BY key{down} "
+                    f"LIMIT {dice.randrange(5)}"
+                ),
+                (
+                    f"SELECT type, key FROM conf WHERE {where} ORDER BY key{down} "
+                    "LIMIT 3 OFFSET 1"
+                ),
+                f"SELECT count(*), count(value) FROM conf WHERE {where}",
+                (
+                    f"SELECT substr(key, 1, 2) AS k, count(*) FROM conf WHERE "
+                    f"{where} GROUP BY k ORDER BY k{down} LIMIT 99"
+                ),
+                (
+                    f"SELECT key, length(key) FROM conf WHERE {where} "
+                    f"ORDER BY key{down}"
+                ),
+            ]
+        )
+        try:
+            (select,) = engine.prepare(sql)
+        except Refusal as refusal:  # 32 registers a key, in each scan
+            assert re.search("registers|of one scan", refusal.message), sql
+            assert re.search(" IN |OR key", sql), sql
+            refused += 1
+            continue
+        budget = dice.choice([0, 1])
+        found = list(select.rows(budget=budget))
+        assert found == lite.execute(sql).fetchall(), sql
+    assert refused < STATEMENTS / 4
+
+
+def test_a_parameter_is_a_bound(both):
+    _, engine, lite = both
+    sql = "SELECT key, value FROM conf WHERE key = :key"
+    (select,) = engine.prepare(sql)
+    assert "Scan conf, key = :key" in select.explain()[-2]
+    for key in (*ENTRIES, "none", ""):
+        found = list(select.rows({"key": key}))
+        assert found == lite.execute(sql, {"key": key}).fetchall()
+
+
+def test_a_lookup_reads_one_value_and_each_value_is_read_once(
+    both, monkeypatch
+):
+    kv, engine, _ = both
+
+    def reads(sql):
+        (select,) = engine.prepare(sql)
+        before = kv.stats().page_reads
+        rows = list(select.rows())
+        return rows, kv.stats().page_reads - before
+
+    rows, few = reads("SELECT value FROM conf WHERE key = 'net/port'")
+    assert rows == [("80",)]
+    assert few <= 3
+    _, many = reads("SELECT value FROM conf")
+    assert many > few
+    again = []
+    really = Kv.stored
+    monkeypatch.setattr(
+        Kv,
+        "stored",
+        lambda self, key: (again.append(key), really(self, key))[1],
+    )
+    reads("SELECT key, value FROM conf")
+    assert again == [b"long"]  # which a row of the machine cuts
+
+
+def test_keys_that_are_no_text_are_written_as_bytes(both):
+    kv, engine, _ = both
+    kv[b"\xff\0\xfe"] = 7
+    kv["\\x00"] = 8
+    (select,) = engine.prepare("SELECT key FROM conf WHERE key > 'zz'")
+    assert list(select.rows())[-1] == ("\\xff00fe",)
+    (select,) = engine.prepare("SELECT key, value FROM conf WHERE key < 'a'")
+    assert ("\\x5c783030", "8") in list(select.rows())
+    with Database(kv.volume, [kv]) as database:
+        sql = "SELECT key FROM conf WHERE key = '\\xff00fe'"
+        assert database.execute(sql).fetchall() == [("\\xff00fe",)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "column", "message"),
+    [
+        ("SELECT key FROM conf WHERE value = '5'", 1, "only an output"),
+        ("SELECT key FROM conf WHERE type = 'int'", 1, "only an output"),
+        ("SELECT key FROM conf ORDER BY value", 1, "any length"),
+        ("SELECT key FROM conf WHERE key = '\\xff'", 1, "not UTF-8"),
+        ("SELECT CAST(value AS i64) FROM conf", 8, "between text and number"),
+        ("SELECT max(key) FROM conf", 1, "max() of a text"),
+    ],
+)
+def test_what_a_program_does_not_do_is_refused(both, sql, column, message):
+    _, engine, _ = both
+    with pytest.raises(Refusal) as refused:
+        engine.prepare(sql)
+    assert message in refused.value.message
+    assert refused.value.column == column
