@@ -89,42 +89,19 @@ static int path_turn(struct esk_tnc *tnc) {
     return ESK_NOT_FOUND;
 }
 
-/// Finds the row with the smallest key above `key`; NULL: the first row. The
-/// path ends at it. A next leaf with smaller keys is damage: a caller that goes
-/// on from key to key would not end.
-static int above_find(struct esk_tnc *tnc, const uint8_t *key,
-                      struct esk_btree_node *leaf) {
-    uint16_t *index = &tnc->path.index[0];
-    ESK_TRY(path_find(tnc, key));
-    if (key != NULL && leaf_search(tnc, key, leaf)) {
-        ++*index;
-    }
-    esk_tnc_view(tnc, tnc->path.slot[0], leaf);
-    if (*index == esk_btree_count(leaf)) {
-        ESK_TRY(path_turn(tnc));
-        esk_tnc_view(tnc, tnc->path.slot[0], leaf);
-        if (key != NULL &&
-            esk_btree_compare(&tnc->layout, esk_btree_key(leaf, 0), key) <= 0) {
-            return ESK_E_CORRUPT;
-        }
-    }
-    return ESK_OK;
-}
-
 int esk_tnc_above(struct esk_tnc *tnc, const void *key, void *row) {
     struct esk_btree_node leaf;
-    ESK_TRY(above_find(tnc, key, &leaf));
-    memcpy(row, esk_btree_entry(&leaf, tnc->path.index[0]),
-           tnc->config.row_bytes);
-    return ESK_OK;
-}
-
-int esk_tnc_touch(struct esk_tnc *tnc, const void *key, void *last) {
-    struct esk_btree_node leaf;
-    ESK_TRY(above_find(tnc, key, &leaf));
-    esk_tnc_mark(tnc, tnc->path.slot[0]);
-    uint16_t end = (uint16_t)(esk_btree_count(&leaf) - 1u);
-    memcpy(last, esk_btree_key(&leaf, end), tnc->config.key_bytes);
+    uint16_t *index = &tnc->path.index[0];
+    ESK_TRY(path_find(tnc, key));
+    if (key != NULL && leaf_search(tnc, key, &leaf)) {
+        ++*index;
+    }
+    esk_tnc_view(tnc, tnc->path.slot[0], &leaf);
+    if (*index == esk_btree_count(&leaf)) {
+        ESK_TRY(path_turn(tnc));
+        esk_tnc_view(tnc, tnc->path.slot[0], &leaf);
+    }
+    memcpy(row, esk_btree_entry(&leaf, *index), tnc->config.row_bytes);
     return ESK_OK;
 }
 

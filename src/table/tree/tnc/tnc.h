@@ -177,12 +177,6 @@ int esk_tnc_get(struct esk_tnc *tnc, const void *key, void *row);
 /// As esk_tnc_get; two paths when the row is in the next leaf.
 int esk_tnc_above(struct esk_tnc *tnc, const void *key, void *row);
 
-/// Marks the leaf with the smallest key above `key` as dirty, NULL: the first
-/// leaf: so the next commit writes it again.
-/// last     out, key_bytes bytes, may be `key`: the largest key of that leaf.
-/// Returns  as esk_tnc_above.
-int esk_tnc_touch(struct esk_tnc *tnc, const void *key, void *last);
-
 /// Puts one row: inserts it, or replaces the row with its key.
 /// Returns  as esk_tnc_get; ESK_E_INVALID: a NaN key; ESK_FULL: the tree has
 ///          its largest height. Unless ESK_OK, nothing changed.
