@@ -8,8 +8,7 @@
 /// while the key stays the same.
 #include "query/helpers.h"
 
-static void helpers_carve(struct esk_program *program,
-                          struct esk_arena *arena) {
+void esk_helpers_carve(struct esk_program *program, struct esk_arena *arena) {
     const uint8_t *code = program->code;
     uint8_t count = code[ESK_PROGRAM_HELPERS];
     struct esk_program_helper *helper = esk_arena_take(
@@ -157,4 +156,4 @@ static bool helpers_check(struct esk_check *check, const uint8_t *op) {
 }
 
 const struct esk_query_part esk_query_part_helpers = {
-    .run = helpers_run, .check = helpers_check, .carve = helpers_carve};
+    .run = helpers_run, .check = helpers_check, .carve = esk_helpers_carve};

@@ -16,4 +16,7 @@ struct esk_program_helper {
     uint8_t first;  ///< register
 };
 
+/// As the carve of a part.
+void esk_helpers_carve(struct esk_program *program, struct esk_arena *arena);
+
 #endif

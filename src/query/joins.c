@@ -5,8 +5,8 @@
 /// lookups (GET).
 ///
 /// ADVANCE is run again after a pause: the cursor's state says whether its row
-/// was compared. Where its cursor has ended it may end the loop around it, too:
-/// it closes the cursor of that loop, so that NEXT finds no row.
+/// was compared. Of an inner join, whose jump is not 0, it ends the loop of the
+/// next table where its own cursor has ended: NEXT then finds no row.
 #include "query/program.h"
 
 /// Jumps: the cursor has no row for the key.
@@ -15,15 +15,8 @@ static int missed(struct esk_program *program, const uint8_t *op) {
     return ESK_PROGRAM_GOES_ON;
 }
 
-/// The table of the loop that ADVANCE ends, of its first operand.
-static uint8_t outer_of(uint8_t tables) {
-    return (tables >> ESK_ADVANCE_OUTER) & ESK_ADVANCE_TABLE;
-}
-
 static int advance_run(struct esk_program *program, const uint8_t *op) {
-    uint8_t tables = op[1];
-    struct esk_program_table *table =
-        &program->tables[tables & ESK_ADVANCE_TABLE];
+    struct esk_program_table *table = &program->tables[op[1]];
     const struct esk_source *source = table->source;
     bool is_null = program->nulls[op[2]] != 0;
     while (table->state != ESK_CURSOR_CLOSED) {
@@ -31,7 +24,7 @@ static int advance_run(struct esk_program *program, const uint8_t *op) {
         if (table->state != ESK_CURSOR_OPENED) {
             esk_slot key;
             uint8_t place =
-                (uint8_t)((tables << ESK_PLACE_TABLE) | source->key_type);
+                (uint8_t)((op[1] << ESK_PLACE_TABLE) | source->key_type);
             table->state = ESK_CURSOR_ROW;
             ESK_TRY(
                 esk_program_column(program, &key, place, source->key_offset));
@@ -42,15 +35,17 @@ static int advance_run(struct esk_program *program, const uint8_t *op) {
             table->state = ESK_CURSOR_AHEAD;
         }
         if (is_null || order > 0) {
-            break;
+            return missed(program, op);
         }
         int status = esk_program_fetch(program, table, ESK_CURSOR_AHEAD);
         if (status != ESK_OK && status != ESK_END) {
             return status;
         }
     }
-    if (table->state == ESK_CURSOR_CLOSED && (tables & ESK_ADVANCE_ENDS) != 0) {
-        program->tables[outer_of(tables)].state = ESK_CURSOR_CLOSED;
+    table++;
+    /* The nulls are behind the last table. */
+    if (op[3] != 0 && (uint8_t *)table != program->nulls) {
+        table->state = ESK_CURSOR_CLOSED;
     }
     return missed(program, op);
 }
@@ -78,21 +73,11 @@ static int joins_run(struct esk_program *program, const uint8_t *op) {
 }
 
 static bool joins_check(struct esk_check *check, const uint8_t *op) {
-    uint8_t table = op[1];
-    uint8_t count = check->code[ESK_PROGRAM_TABLES];
-    if (op[0] == ESK_OP_ADVANCE && (table & ESK_ADVANCE_ENDS) != 0) {
-        if (outer_of(table) >= count) {
-            return false;
-        }
-        table &= ESK_ADVANCE_TABLE | ESK_ADVANCE_ZERO;
-    }
-    if (table >= count || !esk_check_key(check, table, op[2])) {
-        return false;
-    }
-    const struct esk_source *source = esk_check_source(check, table);
-    return op[0] == ESK_OP_GET ||
-           ((source->kind->can & ESK_SOURCE_ORDERED) != 0 &&
-            source->key_type <= ESK_TYPE_U64);
+    const struct esk_source *source = esk_check_source(check, op[1]);
+    return esk_check_key(check, op[1], op[2]) &&
+           (op[0] == ESK_OP_GET ||
+            ((source->kind->can & ESK_SOURCE_ORDERED) != 0 &&
+             source->key_type <= ESK_TYPE_U64));
 }
 
 const struct esk_query_part esk_query_part_joins = {.run = joins_run,

@@ -128,14 +128,6 @@ enum esk_for_range_offset {
     ESK_FOR_RANGE_HAS_HI = 2,
 };
 
-/// The first operand of ADVANCE.
-enum esk_advance {
-    ESK_ADVANCE_TABLE = 7, ///< bits: the table that is moved on
-    ESK_ADVANCE_ZERO = 8,
-    ESK_ADVANCE_OUTER = 4,  ///< bits below the table of a loop around it
-    ESK_ADVANCE_ENDS = 128, ///< that loop ends where the table's cursor has
-};
-
 /// How TEXT compares, in its first operand.
 enum esk_text_how {
     ESK_TEXT_RELATION = 3,  ///< bits: 0 <, 1 <=, 2 =, 3 <>
@@ -155,9 +147,9 @@ enum esk_place {
     ESK_PLACE_TABLE = 4, ///< bits below the table
 };
 
-/// r, a, b, m are registers, c a table, o enum esk_advance, h a helper, t a
-/// table and a type, w a window's first register. off: jump so many bytes on
-/// from the instruction's end. README.md has the meanings.
+/// r, a, b, m are registers, c a table, h a helper, t a table and a type, w a
+/// window's first register. off: jump so many bytes on from the instruction's
+/// end. README.md has the meanings.
 enum esk_op {
     ESK_OP_HALT = 0,       ///< the last instruction, and nowhere else
     ESK_OP_EMIT = 1,       ///< a row is ready
@@ -196,7 +188,7 @@ enum esk_op {
     ESK_OP_COUNT = 34,     ///< r c: r grows by the rows that are left
 
     /* Joins. */
-    ESK_OP_ADVANCE = 35, ///< o a off8: on to the row with key a; jump: none
+    ESK_OP_ADVANCE = 35, ///< c a off8: on to the row with key a; jump: none
     ESK_OP_GET = 36,     ///< c a off8: the row with key a; jump: none
 
     /* Top-k and groups. */

@@ -50,10 +50,5 @@ static bool quantiles_check(struct esk_check *check, const uint8_t *op) {
                : esk_query_part_helpers.check(check, op);
 }
 
-static void quantiles_carve(struct esk_program *program,
-                            struct esk_arena *arena) {
-    esk_query_part_helpers.carve(program, arena);
-}
-
 const struct esk_query_part esk_query_part_quantiles = {
-    .run = quantiles_run, .check = quantiles_check, .carve = quantiles_carve};
+    .run = quantiles_run, .check = quantiles_check, .carve = esk_helpers_carve};

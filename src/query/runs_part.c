@@ -119,7 +119,7 @@ static bool runs_check(struct esk_check *check, const uint8_t *op) {
 }
 
 static void runs_carve(struct esk_program *program, struct esk_arena *arena) {
-    esk_query_part_helpers.carve(program, arena);
+    esk_helpers_carve(program, arena);
     if (esk_arena_fits(arena)) {
         esk_program_set_scratch(program, NULL);
     }

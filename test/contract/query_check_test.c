@@ -256,11 +256,6 @@ ESK_TEST(program_check_refuses_helpers_text_and_outputs_of_no_kind) {
         ".table 0\n.regs 2\nCOUNT r2 c0\nHALT",
         ".table 0\n.regs 2\nADVANCE c0 r2 x\nx: HALT",
         ".table 0\n.regs 2\nADVANCE c1 r1 x\nx: HALT",
-        ".table 0\n.regs 2\nADVANCE 8 r1 x\nx: HALT",
-        ".table 0\n.regs 2\nADVANCE 0x81 r1 x\nx: HALT",
-        ".table 0\n.regs 2\nADVANCE 0x88 r1 x\nx: HALT",
-        ".table 0\n.regs 2\nADVANCE 0x90 r1 x\nx: HALT",
-        ".table 0\n.regs 2\nADVANCE 0x10 r1 x\nx: HALT",
     };
     query_start(0);
     refuses(texts, sizeof texts / sizeof texts[0]);

@@ -648,19 +648,20 @@ ESK_TEST(query_advance_waits_ahead_and_takes_null_for_no_row) {
                    "2;2;");
 }
 
-/// Rows of log and rain to key 535 with ADVANCE's operand `tables`.
-static const char *merged(const char *tables, uint16_t budget,
-                          uint32_t *reads) {
+/// Joins log, table `outer`, with the rows of rain to key 535, the other table
+/// of the two.
+static const char *merged(unsigned outer, uint16_t budget, uint32_t *reads) {
     static char text[512];
     struct esk_series_stats before;
     struct esk_series_stats after;
+    unsigned inner = 1 - outer;
     snprintf(text, sizeof text,
-             ".table 0\n.table 1\n.regs 8\n.out int r3\n.out int r6\n"
-             "LDI8 r0 5\nLDI16 r1 535\nFOR c1 10 r0 r1 0\nFOR c0 0 r0 r0 x\n"
-             "b: LD r4 c0.u32 0\nADD r3 r4 r0\nADVANCE %s r3 n\n"
-             "LD r6 c1.i32 4\nEMIT\nn: NEXT c0 b\n"
-             "x: COUNT r6 c0\nMOV r3 r6\nEMIT\nHALT",
-             tables);
+             ".table %u\n.table %u\n.regs 8\n.out int r3\n.out int r6\n"
+             "LDI8 r0 5\nLDI16 r1 535\nFOR c%u 10 r0 r1 0\n"
+             "FOR c%u 0 r0 r0 x\nb: LD r4 %u.u32 0\nADD r3 r4 r0\n"
+             "ADVANCE c%u r3 n\nLD r6 %u.i32 4\nEMIT\nn: NEXT c%u b\n"
+             "x: COUNT r6 c%u\nMOV r3 r6\nEMIT\nHALT",
+             outer, inner, inner, outer, outer, inner, inner, outer, outer);
     esk_series_stats(query_log, &before);
     const char *rows = query_rows(text, budget);
     esk_series_stats(query_log, &after);
@@ -668,26 +669,34 @@ static const char *merged(const char *tables, uint16_t budget,
     return rows;
 }
 
-ESK_TEST(query_advance_ends_the_loop_around_it_with_its_own_cursor) {
+ESK_TEST(query_advance_ends_the_loop_of_the_next_table_with_its_own_cursor) {
     uint32_t reads = 0;
     uint32_t all = 0;
     static char whole[1024];
     query_start(400);
-    snprintf(whole, sizeof whole, "%s", merged("c1", 0, &all));
+    snprintf(whole, sizeof whole, "%s", merged(0, 0, &all));
     ESK_CHECK_TEXT(whole + strlen(whole) - strlen("495,39;525,42;42,42;"),
                    "495,39;525,42;42,42;");
     for (uint16_t budget = 0; budget < 4; budget++) {
         ESK_CONTEXT("budget %u", budget);
-        ESK_CHECK_TEXT(merged("0x81", budget, &reads), whole);
+        ESK_CHECK_TEXT(merged(1, budget, &reads), whole);
         ESK_CHECK(reads * 4 < all);
     }
     /* Opened without a row, it ends the loop at the first one. */
-    ESK_CHECK_TEXT(query_rows(".table 0\n.table 1\n.regs 8\n.out int r4\n"
-                              "FOR c1 9 r7 r0 0\nFOR c0 0 r0 r0 x\n"
-                              "b: LD r4 c0.u32 0\nADVANCE 0x81 r4 n\n"
-                              "n: EMIT\nNEXT c0 b\nx: HALT",
+    ESK_CHECK_TEXT(query_rows(".table 1\n.table 0\n.regs 8\n.out int r4\n"
+                              "FOR c0 9 r7 r0 0\nFOR c1 0 r0 r0 x\n"
+                              "b: LD r4 c1.u32 0\nADVANCE c0 r4 n\nNULL r4\n"
+                              "n: EMIT\nNEXT c1 b\nx: HALT",
                               0),
                    "100;");
+    /* A left join goes on. */
+    query_start(3);
+    ESK_CHECK_TEXT(query_rows(".table 1\n.table 0\n.regs 8\n.out int r4\n"
+                              "FOR c0 9 r7 r0 0\nFOR c1 0 r0 r0 x\n"
+                              "b: LD r4 c1.u32 0\nADVANCE c0 r4 n\n"
+                              "n: EMIT\nNEXT c1 b\nx: HALT",
+                              0),
+                   "100;110;120;");
 }
 
 ESK_TEST(query_quantiles_are_values_at_a_place_of_the_order) {

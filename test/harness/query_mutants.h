@@ -17,10 +17,10 @@ static const char *const mutant_seeds[] = {
     "FOR c0 0x13 r0 r7 x 1 0x33 r0 r7\n"
     "b: LD r6 c0.i32 4\nUNLESS_LT r0 r6 n\nAGG 15 r1 r6\nSUM r6 r1\nEMIT\n"
     "n: NEXT c0 b\nx: EMIT\nHALT",
-    ".table 0\n.table 1\n.regs 8\n.out int r4\n.out rowtext c1 0 4\n"
-    "LDI8 r0 5\nFOR c1 8 r0 r0 0\nFOR c0 0 r0 r0 x\n"
-    "b: LD r4 c0.u32 0\nADD r3 r4 r0\nADVANCE 0x81 r3 n\nNULLIF r4 r3\nEMIT\n"
-    "n: NEXT c0 b\nx: COUNT r2 c1\nEMIT\nHALT",
+    ".table 1\n.table 0\n.regs 8\n.out int r4\n.out rowtext c0 0 4\n"
+    "LDI8 r0 5\nFOR c0 8 r0 r0 0\nFOR c1 0 r0 r0 x\n"
+    "b: LD r4 c1.u32 0\nADD r3 r4 r0\nADVANCE c0 r3 n\nNULLIF r4 r3\nEMIT\n"
+    "n: NEXT c1 b\nx: COUNT r2 c0\nEMIT\nHALT",
     ".table 0\n.table 2\n.table 1\n.regs 12\n.helper 3 6 1 0 0 4\n"
     ".helper 1 3 2 6 1 4\n.helper 2 1 1 9 1 30\n.out int r6\n.out avg r1\n"
     "FOR c0 0 r0 r0 x\n"

@@ -468,3 +468,24 @@ def test_orders_of_more_rows_than_memory_has_go_through_a_scratch():
             assert found == {
                 a: ks[(len(ks) + 1) // 2 - 1] for a, ks in by.items()
             }
+
+
+@pytest.mark.parametrize(("first", "second"), [("a", "b"), ("b", "a")])
+def test_an_inner_join_ends_with_the_side_that_ends_first(first, second):
+    with Simulator(geometry=LARGE) as chip, Volume.format(chip) as volume:
+        for name in "ab":
+            columns = [Column("k", "u32"), Column(f"{name}v", "i32")]
+            volume.create(name, columns, data_blocks=40)
+        with volume.open("a") as long, volume.open("b") as short:
+            long.append_many([(k, k) for k in range(6000)])
+            short.append_many([(k, -k) for k in range(0, 600, 3)])
+            engine = Engine({"a": long, "b": short})
+            before = long.stats().page_reads
+            rows = run(
+                engine,
+                f"SELECT a.k, bv FROM {first} JOIN {second} ON a.k = b.k",
+            )
+            assert rows == [(k, -k) for k in range(0, 600, 3)]
+            assert long.stats().page_reads - before < 20  # of about 100
+            left = "SELECT count(*), count(bv) FROM a LEFT JOIN b ON a.k = b.k"
+            assert run(engine, left) == [(6000, 200)]

@@ -33,7 +33,6 @@ from eskerdb.sql.types import INT_MAX, INT_MIN, Type
 
 _INT, _FLOAT, _AVG, _ROW, _ROW_TEXT, _TEXT = range(1, 7)
 _MIN, _MAX, _BACKWARD, _OPEN = 1, 2, 4, 8
-_ENDS = 128  # of ADVANCE
 _TOP, _SORT, _GROUPS, _RUNS = 1, 2, 3, 4
 _COUNT, _SUM, _LEAST, _MOST = 1, 2, 4, 8
 _WINDOW = 5
@@ -113,7 +112,6 @@ class _Writer(Expressions, Emitter):
         self._reads: dict[int, tuple[str, int, Aggregate]] = {}
         self._records: list[tuple[int, list[int]]] = []
         self._variable_count = 0
-        self._loops: list[int | None] = []  # cursors; None: of records
         self.roles: dict[int, str] = {}
         self._valued: set[int] = set()  # cursors whose values are outputs
 
@@ -298,10 +296,8 @@ class _Writer(Expressions, Emitter):
         operands, ranges = self._for(scan, 0)
         exit = Label()
         body = self.program.loop("FOR", operands, ranges, exit)
-        self._loops.append(operands[0])
         with self.scope():
             yield
-        self._loops.pop()
         self.program.next("NEXT", operands[0], body)
         self.program.place(exit)
 
@@ -312,10 +308,6 @@ class _Writer(Expressions, Emitter):
     @contextmanager
     def advance(self, scan: Scan, key: e.Expr, outer: bool) -> Iterator[None]:
         cursor, _ = self.places[scan.number]
-        around = self._loops[-1] if self._loops else None
-        if not outer and around is not None and around < asm.TABLES_MAX:
-            # No later row of the loop has a partner when the scan has ended.
-            cursor += _ENDS + 16 * around
         with self._found("ADVANCE", cursor, key, outer):
             yield
 
@@ -650,10 +642,8 @@ class _Writer(Expressions, Emitter):
         exit = Label()
         operand = bytes([records.number])
         body = self.program.loop("FORH", operand, b"", exit)
-        self._loops.append(None)
         with self.scope():
             yield
-        self._loops.pop()
         self.program.next("NEXTH", records.number, body)
         self.program.place(exit)
 
