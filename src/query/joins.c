@@ -18,34 +18,39 @@ static int missed(struct esk_program *program, const uint8_t *op) {
 static int advance_run(struct esk_program *program, const uint8_t *op) {
     struct esk_program_table *table = &program->tables[op[1]];
     const struct esk_source *source = table->source;
-    bool is_null = program->nulls[op[2]] != 0;
-    while (table->state != ESK_CURSOR_CLOSED) {
-        int8_t order = -1;
-        if (table->state != ESK_CURSOR_OPENED) {
+    const esk_slot *wanted = esk_program_operand(program, op[2]);
+    if (table->state == ESK_CURSOR_ROW) {
+        table->state = ESK_CURSOR_AHEAD;
+    }
+    while (wanted != NULL) {
+        if (table->state == ESK_CURSOR_AHEAD) {
             esk_slot key;
             uint8_t place =
                 (uint8_t)((op[1] << ESK_PLACE_TABLE) | source->key_type);
             table->state = ESK_CURSOR_ROW;
             ESK_TRY(
                 esk_program_column(program, &key, place, source->key_offset));
-            order = esk_slot_compare(&key, program->values + op[2]);
-            if (order == 0 && !is_null) {
+            int8_t order = esk_slot_compare(&key, wanted);
+            if (order == 0) {
                 return ESK_PROGRAM_GOES_ON;
             }
             table->state = ESK_CURSOR_AHEAD;
-        }
-        if (is_null || order > 0) {
-            return missed(program, op);
+            if (order > 0) {
+                break;
+            }
         }
         int status = esk_program_fetch(program, table, ESK_CURSOR_AHEAD);
-        if (status != ESK_OK && status != ESK_END) {
+        if (status == ESK_END) {
+            table++;
+            /* The nulls are behind the last table. */
+            if (op[3] != 0 && (uint8_t *)table != program->nulls) {
+                table->state = ESK_CURSOR_CLOSED;
+            }
+            break;
+        }
+        if (status != ESK_OK) {
             return status;
         }
-    }
-    table++;
-    /* The nulls are behind the last table. */
-    if (op[3] != 0 && (uint8_t *)table != program->nulls) {
-        table->state = ESK_CURSOR_CLOSED;
     }
     return missed(program, op);
 }
