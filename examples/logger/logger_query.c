@@ -60,7 +60,7 @@ enum query_state {
 /* Floats of 64 bits are no part of avr-libc. */
 static const struct esk_query_parts query_parts = {
     .joins = &esk_query_part_joins,
-    .helpers = &esk_query_part_helpers,
+    .helpers = &esk_query_part_quantiles,
     .ranges = &esk_query_part_ranges,
 #ifdef LOGGER_QUERY_FLOATS
     .floats = &esk_query_part_floats,

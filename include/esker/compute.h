@@ -46,12 +46,14 @@ int8_t esk_order_compare(const struct esk_order *by, const esk_slot *a,
                          const uint8_t *a_nulls, const esk_slot *b,
                          const uint8_t *b_nulls);
 
+/// What the bytes of a record are a multiple of: AVR aligns nothing.
+#define ESK_RECORD_UNIT (sizeof(void *) <= 2 ? 1u : sizeof(esk_slot))
+
 /// Bytes of a record of a top or of groups, and of the memory of `capacity`.
 #define ESK_RECORD_BYTES(slots)                                                \
-    ((uint32_t)(((slots) * (sizeof(esk_slot) + 1u) + 4u + sizeof(esk_slot) -   \
+    ((uint32_t)(((slots) * (sizeof(esk_slot) + 1u) + 4u + ESK_RECORD_UNIT -    \
                  1u) /                                                         \
-                (sizeof(void *) <= 2 ? 1u : sizeof(esk_slot)) *                \
-                (sizeof(void *) <= 2 ? 1u : sizeof(esk_slot))))
+                ESK_RECORD_UNIT * ESK_RECORD_UNIT))
 
 /// Records in memory of the caller's: the first `capacity` of those pushed, in
 /// order, or one a key. Zero `count` and so on are EskerDB's.

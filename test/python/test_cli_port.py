@@ -145,6 +145,9 @@ def test_values_are_those_of_the_rows(esker, wire):
     best = rows(f"SELECT time, temp {known} ORDER BY temp DESC, time LIMIT 3")
     wanted = sorted(every, key=lambda row: (-row[1], row[0]))[:3]
     assert best == [row[:2] for row in wanted]
+    few = f"{known} AND time > {every[-21][0]:.0f}"
+    (middle,) = rows(f"SELECT quantile(temp, 0.5, 20) {few}")
+    assert middle == (sorted(temps[-20:])[9],)
 
 
 def test_a_line_that_changes_and_loses_bytes_changes_no_answer(
