@@ -67,7 +67,7 @@ def test_every_statement_is_answered(esker, image):
     assert done.out.count("1 row") == 2
     done = esker("query", image, "SELECT 1 AS a; SELEC 2")
     assert done.status == 1
-    assert "syntax error" in done.err
+    assert "sql:1:16: SELEC is not a supported statement" in done.err
     done = esker("query", image, "SELECT 1 AS a; SELECT heat FROM temp")
     assert done.status == 1
 

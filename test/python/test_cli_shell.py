@@ -58,8 +58,10 @@ def test_a_wrong_statement_has_a_caret_and_the_next_one_is_answered(image):
     assert done.returncode == 1
     assert done.stdout == "a\n1\n"
     lines = done.stderr.splitlines()
-    at = next(i for i, line in enumerate(lines) if "LINE 1" in line)
+    at = lines.index("SELECT tmep FROM temp;")
     assert lines[at].index("tmep") == lines[at + 1].index("^")
+    assert lines[at - 1].startswith("error: query: sql:1:8: no column 'tmep'")
+    assert "did you mean 'temp_c'?" in lines[at - 1]
 
 
 def test_statements_on_one_line_are_answered_one_by_one(image):
@@ -227,3 +229,49 @@ def _until_quit(texts):
         if text == ".quit":
             return
         yield text
+
+
+def test_a_command_follows_a_statement_on_its_line(image):
+    done = piped(
+        image,
+        "SELECT 1 AS a; .tables\nSELECT 2 AS b; SELECT 3 AS c; .param x 'a;b'\n"
+        "SELECT 4 AS d -- it goes on\n; .nothing\n.quit\nSELECT 5 AS e;\n",
+        "--csv",
+    )
+    assert done.returncode == 1
+    assert done.stdout.startswith("a\n1\ntemp: series, key t\n")
+    assert done.stdout.endswith("b\n2\nc\n3\nd\n4\n")
+    assert "no command '.nothing'" in done.stderr
+    assert shell.parts("SELECT 1;.a b\nSELECT 2; -- no\n") == [
+        "SELECT 1;",
+        ".a b",
+        "SELECT 2;",
+    ]
+
+
+def test_a_change_of_too_many_rows_names_the_option(tmp_path):
+    path = tmp_path / "t.img"
+    with eskerdb.Simulator(
+        geometry=eskerdb.Geometry(
+            block_count=64, block_pages=16, page_bytes=256
+        )
+    ) as chip:
+        with eskerdb.Volume.format(chip) as volume:
+            volume.create_tree(
+                "t",
+                [eskerdb.Column("id", "i32"), eskerdb.Column("v", "i32")],
+                store="wandering",
+                blocks=8,
+            )
+            with volume.open_tree("t") as tree:
+                tree.put_many((i, 1) for i in range(300))
+        chip.save(path)
+    done = piped(
+        path,
+        "DELETE FROM t;\nSELECT count(*) AS n FROM t;\n.batches on\n"
+        "DELETE FROM t;\nSELECT count(*) AS n FROM t;\n",
+        "--csv",
+    )
+    assert done.stdout == "n\n300\nn\n0\n"
+    assert "--batches of `esker query`" in done.stderr
+    assert "300 rows deleted: t" in done.stderr

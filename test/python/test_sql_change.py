@@ -7,11 +7,22 @@ import sqlite3
 import struct
 
 import pytest
+from eskerdb._esker import lib
 
 import eskerdb
 from conftest import NAND, NOR, SD
-from eskerdb import Column, EskerError, Limit, ReadOnly, Simulator, Volume
+from eskerdb import (
+    Column,
+    DeviceError,
+    EskerError,
+    Limit,
+    ReadOnly,
+    Simulator,
+    Volume,
+)
+from eskerdb.errors import error
 from eskerdb.sql.engine import Engine, Refusal
+from eskerdb.tree import Tree
 
 STATEMENTS = 120
 WORDS = ("", "a", "ab", "b", "\u00fc", "zz")
@@ -442,3 +453,64 @@ def test_a_read_only_image_is_not_changed(tmp_path):
 def test_a_reader_of_a_tree_is_not_changed(engine):
     with engine.opened["t"].reader() as reader, pytest.raises(ReadOnly):
         changed(Engine({"t": reader}), "DELETE FROM t")
+
+
+@pytest.mark.parametrize("store", ["mu", "wandering", "inplace"])
+def test_a_change_of_too_many_rows_is_made_in_batches(store, monkeypatch):
+    made = []
+    really = Tree.change_many
+
+    def counted(self, **changes):
+        really(self, **changes)
+        made.append(len(changes.get("deletes", ())))
+
+    geometry = SD if store == "inplace" else NOR
+    with (
+        Simulator(geometry=geometry) as chip,
+        Volume.format(chip) as volume,
+    ):
+        volume.create_tree("t", [KEYS["i32"], *VALUES], store=store, blocks=12)
+        with volume.open_tree("t") as tree:
+            engine = Engine({"t": tree})
+            tree.put_many((i, 1, 1.0, "x") for i in range(300))
+            sql = "SELECT count(*), sum(v) FROM t"
+            (update,) = engine.prepare("UPDATE t SET v = v + 1")
+            assert update.run(in_batches=True) == 300
+            assert rows(engine, sql) == [(300, 600)]
+            monkeypatch.setattr(Tree, "change_many", counted)
+            (delete,) = engine.prepare("DELETE FROM t WHERE id < 290")
+            assert delete.run(in_batches=True) == 290
+            assert rows(engine, sql) == [(10, 20)]
+    assert sum(made) == 290
+    assert len(made) > 1 or store == "inplace"
+
+
+def test_batches_that_fail_say_how_many_rows_are_changed(monkeypatch):
+    left = [2]
+    really = Tree.change_many
+
+    def failing(self, **changes):
+        left[0] -= 1
+        if left[0] < 0:
+            raise error(lib.ESK_E_IO, "device: program")
+        really(self, **changes)
+
+    with Simulator(geometry=NOR) as chip, Volume.format(chip) as volume:
+        volume.create_tree("t", [KEYS["i32"], *VALUES], blocks=12)
+        with volume.open_tree("t") as tree:
+            engine = Engine({"t": tree})
+            tree.put_many((i, 1, 1.0, "x") for i in range(300))
+            monkeypatch.setattr(Tree, "change_many", failing)
+            (delete,) = engine.prepare("DELETE FROM t")
+            with pytest.raises(DeviceError) as failure:
+                delete.run(in_batches=True)
+            kept = rows(engine, "SELECT count(*), min(id) FROM t")
+            done, first = 300 - kept[0][0], kept[0][1]
+            last = f", the last one id = {first - 1}" if done else ""
+            assert f"{done} of 300 rows are changed{last}:" in str(
+                failure.value
+            )
+            monkeypatch.undo()
+            # The statement goes on where it was.
+            assert delete.run(in_batches=True) == 300 - done
+            assert rows(engine, "SELECT count(*) FROM t") == [(0,)]

@@ -228,3 +228,19 @@ def test_a_query_reads_only_the_keys_that_it_asks_for(kv, monkeypatch):
             assert len(read) == keys, where
     for sql in ("SELECT 1", "DELETE FROM conf", "SELECT k FROM log", "x"):
         assert kv.engine.kv_bounds(sql) is None
+
+
+def test_changes_that_do_not_fit_a_block_are_made_in_batches(kv):
+    for i in range(60):
+        kv[f"{i:03}"] = "v" * 90
+    (update,) = kv.engine.prepare(
+        "UPDATE conf SET value = :v WHERE key < '059'", values={"v": "w" * 80}
+    )
+    with pytest.raises(Limit, match="change fewer keys at a time"):
+        update.run()
+    assert set(kv.values()) == {"v" * 90}
+    assert update.run(in_batches=True) == 59
+    assert sum(value == "w" * 80 for value in kv.values()) == 59
+    (delete,) = kv.engine.prepare("DELETE FROM conf")
+    assert delete.run(in_batches=True) == 60
+    assert not len(kv)

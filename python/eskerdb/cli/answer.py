@@ -22,6 +22,7 @@ from eskerdb.cli.output import complain, console, count, quoted, sheet, warn
 from eskerdb.cli.statements import changes, in_place, with_values
 from eskerdb.errors import Corrupt, Limit
 from eskerdb.kv_value import shortest
+from eskerdb.sql.batches import USE
 from eskerdb.sql.duck import Database, names_of
 from eskerdb.sql.engine import Change, Engine, Refusal, Select
 from eskerdb.sql.key_bounds import KeyBounds
@@ -41,6 +42,7 @@ _TIMES = re.compile(
     r"\b(DATE|TIMESTAMP(_\w+)?( WITH TIME ZONE)?|TIME( WITH TIME ZONE)?"
     r"|INTERVAL)\b"
 )
+_PLACE = re.compile(r"^LINE (\d+): .*\n( *)\^", re.MULTILINE)
 _CHANGE = re.compile(r"\s*(drop|alter|truncate)\b", re.IGNORECASE)
 
 
@@ -52,6 +54,7 @@ def answer(
     explain: bool = False,
     values: Mapping[str, str] | None = None,
     file: str = "sql",
+    in_batches: bool = False,
 ) -> int:
     """Answers SQL from an image and prints it; returns the exit status.
 
@@ -60,6 +63,8 @@ def answer(
     explain  print the plans instead
     values   of parameters, as written
     file     that the SQL is from, for messages
+    in_batches
+             a change of too many rows is made in several batches
     """
     try:
         sql.encode()
@@ -73,7 +78,7 @@ def answer(
         Database(volume) as database,
     ):
         warn_of_names(database)
-        return run(database, sql, form, rows, explain, values, file)
+        return run(database, sql, form, rows, explain, values, file, in_batches)
 
 
 def run(
@@ -84,13 +89,16 @@ def run(
     explain: bool = False,
     values: Mapping[str, str] | None = None,
     file: str = "sql",
+    in_batches: bool = False,
 ) -> int:
     """Answers SQL over open tables and prints it; as answer()."""
     given = dict(values or {})
     made, refusal = _prepared(database, sql, explain, given, file)
     if refusal is not None and (given or changes(sql)):
         if not given and len(parts := in_place(sql)) > 1:
-            return _one_by_one(database, parts, form, rows, explain, file)
+            return _one_by_one(
+                database, parts, form, rows, explain, file, in_batches
+            )
         complain(f"query: {refusal}")
         return 1
     if not _has_values(made, given, explain):
@@ -102,7 +110,7 @@ def run(
         return _explain(made, reason)
     damaged = 0
     try:
-        lost = _by_machine(made, form, rows)
+        lost = _by_machine(made, form, rows, in_batches)
         if lost is None:
             if made:  # DuckDB meets them again
                 damaged = database.pages_damaged
@@ -125,7 +133,8 @@ def run(
         complain("query: there is no SQL statement; write one")
         return 1
     except duckdb.Error as failure:
-        complain(f"query: {failure}")
+        ours = refusal is not None and _is_ours(refusal, failure)
+        complain(f"query: {refusal if ours else failure}")
         _hint(database, failure, sql)
         return 1
     if lost:
@@ -150,6 +159,7 @@ def _one_by_one(
     rows: int,
     explain: bool,
     file: str,
+    in_batches: bool,
 ) -> int:
     """Answers statements of which some are changes, and some only DuckDB's."""
     for part in parts:
@@ -159,7 +169,15 @@ def _one_by_one(
                 complain(f"query: {refusal}")
                 return 1
     for part in parts:
-        status = run(database, part, form, rows, explain, file=file)
+        status = run(
+            database,
+            part,
+            form,
+            rows,
+            explain,
+            file=file,
+            in_batches=in_batches,
+        )
         if status:
             return status
     return 0
@@ -241,7 +259,7 @@ def _explain(made: Sequence[Select | Change], reason: str) -> int:
 
 
 def _by_machine(
-    made: Sequence[Select | Change], form: str, rows: int
+    made: Sequence[Select | Change], form: str, rows: int, in_batches: bool
 ) -> int | None:
     """Makes changes, and prints what the machine answers; None when DuckDB has
     to.
@@ -251,7 +269,12 @@ def _by_machine(
     lost = 0
     for number, select in enumerate(made):
         if isinstance(select, Change):
-            done = count(select.run(), "row")
+            try:
+                done = count(select.run(in_batches=in_batches), "row")
+            except Limit as failure:
+                if in_batches or select.word == "inserted":
+                    raise
+                raise Limit(f"{failure}; {USE}") from None
             print(f"{done} {select.word}: {select.table.name}", file=sys.stderr)
             continue
         try:
@@ -324,6 +347,19 @@ def _interruptible() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _is_ours(refusal: Refusal, failure: duckdb.Error) -> bool:
+    """Whether to say what is wrong in our words: they name what was meant, or
+    DuckDB found the fault at the same place."""
+    if "did you mean" in refusal.message:
+        return True
+    found = _PLACE.search(str(failure))
+    if found is None:
+        return False
+    line, spaces = int(found[1]), len(found[2])
+    column = spaces - len(f"LINE {line}: ") + 1
+    return (line, column) == (refusal.line, refusal.column)
 
 
 def _hint(database: Database, failure: duckdb.Error, sql: str) -> None:

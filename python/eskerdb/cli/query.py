@@ -81,6 +81,14 @@ def query(
         typer.Option(help="Seconds that the device may be silent.", min=1),
     ] = 10,
     schema: _Schema = None,
+    in_batches: Annotated[
+        bool,
+        typer.Option(
+            "--batches",
+            help="Make an UPDATE or DELETE of too many rows in several "
+            "batches, each of them atomic.",
+        ),
+    ] = False,
 ) -> None:
     """Answer SQL from an image, or from a device.
 
@@ -117,7 +125,9 @@ def query(
         raise _missing("IMAGE" if image is None else "SQL")
     values = _values(parameters or [])
     name = "sql" if file is None else str(file)
-    raise typer.Exit(answer(image, sql, form, rows, explain, values, name))
+    raise typer.Exit(
+        answer(image, sql, form, rows, explain, values, name, in_batches)
+    )
 
 
 def _values(given: list[str]) -> dict[str, str]:

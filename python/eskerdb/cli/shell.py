@@ -19,7 +19,7 @@ import eskerdb
 from eskerdb.cli.answer import run, warn_of_names
 from eskerdb.cli.arguments import Image
 from eskerdb.cli.output import complain, count
-from eskerdb.cli.statements import changes, split, words
+from eskerdb.cli.statements import changes, places, words
 from eskerdb.errors import EskerError
 from eskerdb.kv import Kv
 from eskerdb.schema import Column
@@ -39,6 +39,7 @@ _HELP = {
     ".param": ".param [NAME [VALUE]]: gives :NAME a value, or takes it away",
     ".timer": ".timer on|off: the time of each statement",
     ".reads": ".reads on|off: the page reads of each statement",
+    ".batches": ".batches on|off: changes of too many rows, in several batches",
     ".help": "this list",
     ".quit": "the end; so does Ctrl-D",
 }
@@ -83,7 +84,28 @@ def is_complete(text: str) -> bool:
     if text.lstrip().startswith(".") or not text.strip():
         return True
     tokens = words(text)
+    ends = [place for place, is_end in tokens if is_end]
+    if ends and text[ends[-1] + 1 :].lstrip().startswith("."):
+        return True
     return bool(tokens) and tokens[-1][1]
+
+
+def parts(text: str) -> list[str]:
+    """Returns the statements of a text, and its commands: a command may follow
+    a statement, and takes the rest of its line."""
+    found = []
+    while text.strip():
+        if text.lstrip().startswith("."):
+            command, _, text = text.lstrip().partition("\n")
+            found.append(command)
+            continue
+        here = places(text)
+        if not here:
+            break  # comments
+        begin, end = here[0]
+        found.append(text[begin:end].strip())
+        text = text[end:]
+    return found
 
 
 def create_text(table: Any) -> str:
@@ -178,17 +200,17 @@ class _Shell:
         self._opened = opened
         self._form = form
         self._has_timer = self._has_reads = is_interactive
+        self._has_batches = False
         self.has_failed = False
         self._values: dict[str, str] = {}
 
     def run(self, texts: Iterator[str]) -> None:
         for text in texts:
-            if text.strip().startswith("."):
-                if not self._command(*text.split()):
+            for part in parts(text):
+                if not part.startswith("."):
+                    self._statement(part)
+                elif not self._command(*part.split()):
                     return
-            else:
-                for statement in split(text):
-                    self._statement(statement)
 
     def _statement(self, sql: str) -> None:
         if not sql.isascii() and NO_UTF8.search(sql):
@@ -201,7 +223,15 @@ class _Shell:
             reads = self._database.page_reads
             values = self._given(sql)
             self.has_failed |= (
-                run(self._database, sql, self._form, _ROWS, values=values) != 0
+                run(
+                    self._database,
+                    sql,
+                    self._form,
+                    _ROWS,
+                    values=values,
+                    in_batches=self._has_batches,
+                )
+                != 0
             )
         except EskerError as failure:
             self._complain(str(failure))
@@ -249,7 +279,7 @@ class _Shell:
             self._schema(words)
         elif name == ".param":
             self._parameter(words)
-        elif name in (".timer", ".reads"):
+        elif name in (".timer", ".reads", ".batches"):
             self._switch(name, words)
         else:
             self._complain(

@@ -60,8 +60,15 @@ class Change:
             lo.BoundDelete: "deleted",
         }[type(bound)]
 
-    def run(self, values: Mapping[str, Any] | None = None) -> int:
+    def run(
+        self,
+        values: Mapping[str, Any] | None = None,
+        in_batches: bool = False,
+    ) -> int:
         """Runs it; returns how many rows it changed.
+
+        in_batches   an UPDATE or DELETE of more rows than a batch has room for
+                     is made in several, each of which is atomic
 
         All of its rows are changed, or none: after a power cut too, but for
         an INSERT of several rows into a series. Raises Refusal for a value
@@ -76,9 +83,10 @@ class Change:
                 lib.ESK_E_READ_ONLY, f"table '{self.table.name}': change"
             )
         given = {**self.values, **(values or {})}
-        return self._made.run(
-            self._handles, parameter_values(self.parameters, given)
-        )
+        known = parameter_values(self.parameters, given)
+        if in_batches and isinstance(self._made, (Rewrite, KvRewrite)):
+            return self._made.run(self._handles, known, True)
+        return self._made.run(self._handles, known)
 
     def explain(self) -> list[str]:
         """Returns the lines of its plan."""

@@ -5,7 +5,7 @@
 A value has the type that it has in SQL: text, whole number, float, TRUE or
 FALSE, x'..'; the column `type` says another one, such as float32. Conditions
 are on the key, which is read as SELECT shows it. All changes of a statement
-are made at once, so they have to fit a block.
+are made at once, so they have to fit a block, or are made in batches.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from eskerdb._esker import lib
 from eskerdb.errors import Corrupt, Limit, NotFound, SchemaError, error
 from eskerdb.kv import Kv
 from eskerdb.kv_value import Stored, encode, encode_key, key_text, read_key
+from eskerdb.sql import batches, rules
 from eskerdb.sql import expr as e
 from eskerdb.sql import logical as lo
-from eskerdb.sql import rules
 from eskerdb.sql.access import Limits
 from eskerdb.sql.bytes_expr import Unsupported
 from eskerdb.sql.key_bounds import is_key, key_bounds
@@ -158,23 +158,49 @@ class KvRewrite:
             select = of_row(None, None, self._made.programmed, bound.span)
             self._reading = reading(source, select, bound.parameters, limits)
 
-    def run(self, handles: Handles, values: Values) -> int:
-        """Changes all keys, or none; returns how many."""
+    def run(
+        self, handles: Handles, values: Values, in_batches: bool = False
+    ) -> int:
+        """Changes all keys, or none; returns how many.
+
+        in_batches   of too many keys: in several batches
+        """
         kv = handles[self.table.name]
-        keys = list(self._keys(kv))
+        keys = sorted(self._keys(kv))
         if not keys:
             return 0
+        made = self._new(kv, keys, handles, values)
+
+        def batch(at: int, end: int) -> None:
+            part = keys[at:end]
+            if isinstance(self.bound, lo.BoundDelete):
+                _change(kv, {}, part)
+            else:
+                _change(kv, {raw: made[raw] for raw in part})
+
+        if in_batches:
+            batches.made(
+                kv.name,
+                len(keys),
+                batch,
+                lambda at: f"key = '{key_text(keys[at])}'",
+            )
+        else:
+            batch(0, len(keys))
+        return len(keys)
+
+    def _new(
+        self, kv: Kv, keys: list[bytes], handles: Handles, values: Values
+    ) -> dict[bytes, Stored]:
+        """Returns the new values of an UPDATE."""
         if isinstance(self.bound, lo.BoundDelete):
-            _change(kv, {}, keys)
-            return len(keys)
+            return {}
         computed: Sequence[Any] = ()
         if self._reading is not None:
             (computed,) = self._reading.rows(handles, values)
         row = self._made.row(values, computed)
         new = dict(zip(self.changes, row, strict=True))
-        made = {raw: self._stored(kv, raw, new) for raw in keys}
-        _change(kv, made)
-        return len(made)
+        return {raw: self._stored(kv, raw, new) for raw in keys}
 
     def explain(self) -> list[str]:
         what = rewrite_text(self.table, self.changes.items())

@@ -16,7 +16,7 @@ from typing import Any
 from eskerdb import schema
 from eskerdb.errors import Exists, OutOfOrder
 from eskerdb.program import Program
-from eskerdb.sql import access
+from eskerdb.sql import access, batches
 from eskerdb.sql import expr as e
 from eskerdb.sql import logical as lo
 from eskerdb.sql import plan as p
@@ -303,23 +303,43 @@ class Rewrite:
         select = of_row(self.table, bound.where, outputs, bound.span)
         self.reading = reading(source, select, bound.parameters, limits)
 
-    def run(self, handles: Handles, values: Values) -> int:
-        """Changes all rows, or none; returns how many."""
+    def run(
+        self, handles: Handles, values: Values, in_batches: bool = False
+    ) -> int:
+        """Changes all rows, or none; returns how many.
+
+        in_batches   of too many rows: in several batches
+        """
         handle = handles[self.table.name]
         found = list(self.reading.rows(handles, values))
         if not found:
             return 0
-        if isinstance(self.bound, lo.BoundDelete):
-            key = self.table.columns[self.table.key]
-            keys = [row[key.offset :][: key.bytes] for row, *_ in found]
-            handle.change_many(deletes=keys)
+        key = self.table.columns[self.table.key]
+        is_delete = isinstance(self.bound, lo.BoundDelete)
+        if is_delete:
+            rows = [row[key.offset :][: key.bytes] for row, *_ in found]
         else:
             rows = [
                 self._changed(number, row, self._made.row(values, rest))
                 for number, (row, *rest) in enumerate(found)
             ]
-            handle.change_many(puts=b"".join(rows))
-        handle.sync()
+
+        def batch(at: int, end: int) -> None:
+            if is_delete:
+                handle.change_many(deletes=rows[at:end])
+            else:
+                handle.change_many(puts=b"".join(rows[at:end]))
+            handle.sync()
+
+        if in_batches:
+            batches.made(
+                self.table.name,
+                len(rows),
+                batch,
+                lambda at: self._key_of(key, found[at][0]),
+            )
+        else:
+            batch(0, len(rows))
         return len(found)
 
     def explain(self) -> list[str]:

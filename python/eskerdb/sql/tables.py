@@ -247,6 +247,8 @@ def _table(source: Source, node: s.CreateTable) -> Created:
             node.columns[key].missing.span, "a key is never missing"
         )
     found = columns_of(columns, offsets, set())
+    if node.kind == "kv":
+        found = KV_COLUMNS
     info = TableInfo(
         node.name,
         node.kind,  # type: ignore[arg-type]
