@@ -225,9 +225,9 @@ struct esk_program {
     struct esk_series_range *ranges;
     const uint8_t *texts; ///< of its parameters
     uint16_t text_bytes;
-    uint16_t at;     ///< offset of the next instruction
-    uint16_t budget; ///< left of this step
-    uint8_t state;   ///< whether it has a row, has ended or has failed
+    const uint8_t *next; ///< the next instruction
+    uint16_t budget;     ///< left of this step
+    uint8_t state;       ///< whether it has a row, has ended or has failed
 };
 
 /// Checks a program and starts it. Its parameters are NULL until they are set.

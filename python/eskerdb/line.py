@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from eskerdb._esker import lib
 from eskerdb.errors import EskerError, error, status_text
-from eskerdb.program import AVG, FLOAT, INT, ROW_TEXT, slot_float
+from eskerdb.program import (
+    AVG,
+    FLOAT,
+    HEAD_BYTES,
+    INT,
+    ROW_TEXT,
+    slot_float,
+)
 from eskerdb.sql.tables import crc32c
 
 if TYPE_CHECKING:
@@ -31,7 +38,6 @@ _PIECE_BYTES = 20  # of a program: the line then fits a UART's buffer of 64
 _ANSWER_S = 1.0  # after which a request is repeated
 _FRAME = re.compile(rb":((?:[0-9A-F]{2}){6,})\r?\n?$")
 _NULL = 0xFF
-_HEAD_BYTES = 16
 _PARTS = {
     2: "floats",
     4: "text",
@@ -330,7 +336,7 @@ def _number(piece: bytes | None) -> int:
 
 def _kinds(program: bytes) -> Iterator[int]:
     """The types of a program's outputs, of which a device sends these."""
-    at = _HEAD_BYTES + 8 * (program[8] + program[10])
+    at = HEAD_BYTES + 8 * (program[8] + program[10])
     end = at + 2 * program[9]
     while at < end:
         kind = program[at]

@@ -18,13 +18,14 @@ from eskerdb.handle import TableHandle
 from eskerdb.kv import Kv
 from eskerdb.kv_value import Stored
 
-_HEAD = struct.Struct("<2sBBHBBBBBBI")
+_HEAD = struct.Struct("<2sBBHBBBBBB")
+HEAD_BYTES = _HEAD.size
 _FETCH_ROWS = 512
 _LEAST = -(1 << 63)
 
 INT, FLOAT, AVG, ROW, ROW_TEXT, TEXT = range(1, 7)
 GROUPS, RUNS = 3, 4  # kinds of helpers
-_OF_RECORDS = (37, 38, 39, 40)  # PUSH, GROUP, FORH, NEXTH
+_OF_RECORDS = (28, 29, 30, 31)  # PUSH, GROUP, FORH, NEXTH
 
 
 def float_slot(value: float) -> int:
@@ -265,7 +266,7 @@ class Program:
 
     def _outputs(self) -> Iterator[_Output]:
         """The outputs that its header has; it was checked."""
-        _, _, _, _, _, _, tables, entries, helpers, _, _ = _HEAD.unpack_from(
+        _, _, _, _, _, _, tables, entries, helpers, _ = _HEAD.unpack_from(
             self.code
         )
         at = _HEAD.size + 8 * tables + 8 * helpers

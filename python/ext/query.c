@@ -190,7 +190,7 @@ void esk_py_program_release(struct esk_py_program *program) {
 }
 
 uint16_t esk_py_program_at(const struct esk_py_program *program) {
-    return program->run.at;
+    return (uint16_t)(program->run.next - program->run.code);
 }
 
 int esk_py_runs_plan(uint8_t slots, uint16_t capacity, uint32_t plan[4]) {

@@ -22,8 +22,9 @@ bool esk_slot_is_negative(const esk_slot *slot) {
 /// r = a + b, where b's bytes are changed by `flip`, with a carry in.
 /// carry    0 or 1
 /// Returns  the carry out.
-static uint8_t bytes_add(uint8_t *r, const uint8_t *a, const uint8_t *b,
-                         uint8_t flip, uint8_t carry) {
+static ESK_OUT_OF_LINE uint8_t bytes_add(uint8_t *r, const uint8_t *a,
+                                         const uint8_t *b, uint8_t flip,
+                                         uint8_t carry) {
     for (uint8_t i = 0; i < ESK_SLOT_BYTES; i++) {
         uint16_t sum =
             (uint16_t)((uint16_t)*a++ + (uint8_t)(*b++ ^ flip) + carry);
@@ -114,9 +115,26 @@ void esk_slot_add_wide(esk_slot *sum, const esk_slot *a) {
     esk_whole_add_wide(sum, a);
 }
 
+#if IS_LITTLE
+
+bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t type) {
+    uint8_t width = esk_order_width(type);
+    uint8_t count = width < ESK_SLOT_BYTES ? width : ESK_SLOT_BYTES;
+    bool is_signed = type <= ESK_TYPE_I64;
+    uint8_t sign = is_signed && (bytes[count - 1] & 0x80u) != 0 ? 0xFF : 0;
+    memset(r, sign, sizeof *r);
+    memcpy(r, bytes, count);
+    return (is_signed || !esk_slot_is_negative(r)) &&
+           esk_bytes_are(bytes + count, (uint16_t)(width - count), sign);
+}
+
+#else
+
 bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t type) {
     return esk_whole_load(r, bytes, type);
 }
+
+#endif
 
 #endif
 
@@ -282,10 +300,9 @@ int esk_slot_scale(esk_slot *r, const esk_slot *a, const esk_slot *b,
 #endif
 
 bool esk_slot_narrow(esk_slot *r, const esk_slot *sum) {
-    esk_slot sign;
     esk_slot_copy(r, sum);
-    memset(&sign, esk_slot_is_negative(r) ? 0xFF : 0, sizeof sign);
-    return esk_slot_compare(&sign, sum + 1) == 0;
+    return esk_bytes_are((const uint8_t *)(sum + 1), sizeof *sum,
+                         esk_slot_is_negative(r) ? 0xFF : 0);
 }
 
 /// Byte `index` of a slot, the highest one first.

@@ -95,7 +95,7 @@ static inline bool esk_whole_is_negative(const esk_slot *slot) {
 }
 
 static inline int8_t esk_whole_compare(const esk_slot *a, const esk_slot *b) {
-    return (int8_t)((*a > *b) - (*a < *b));
+    return *a < *b ? -1 : *a > *b;
 }
 
 static inline bool esk_whole_add(esk_slot *r, const esk_slot *a,
@@ -121,6 +121,15 @@ static inline void esk_whole_add_wide(esk_slot *sum, const esk_slot *a) {
 
 static inline bool esk_whole_load(esk_slot *r, const uint8_t *bytes,
                                   uint8_t type) {
+    /* The usual ones first. */
+    if (type == ESK_TYPE_I32) {
+        *r = esk_load_i32(bytes);
+        return true;
+    }
+    if (type == ESK_TYPE_U32) {
+        *r = (esk_slot)esk_load_u32(bytes);
+        return ESK_QUERY_BITS == 64 || *r >= 0;
+    }
     switch (type) {
     case ESK_TYPE_I8:
         *r = (int8_t)bytes[0];
@@ -134,12 +143,6 @@ static inline bool esk_whole_load(esk_slot *r, const uint8_t *bytes,
     case ESK_TYPE_U16:
         *r = esk_load_u16(bytes);
         return true;
-    case ESK_TYPE_I32:
-        *r = esk_load_i32(bytes);
-        return true;
-    case ESK_TYPE_U32:
-        *r = (esk_slot)esk_load_u32(bytes);
-        return ESK_QUERY_BITS == 64 || *r >= 0;
     default:
         *r = (esk_slot)esk_load_u64(bytes);
         return type == ESK_TYPE_I64

@@ -81,7 +81,8 @@ static void float_bound(union esk_number *number, uint8_t type,
 }
 
 /// Adds to a sum and its compensation (Neumaier 1974).
-static void sum_add(esk_slot *sum, esk_real real) {
+static void sum_add(esk_slot *sum, const esk_slot *value) {
+    esk_real real = real_get(value);
     esk_real before = real_get(sum);
     esk_real lost = real_get(sum + 1);
     esk_real after = before + real;
@@ -98,18 +99,6 @@ static void sum_add(esk_slot *sum, esk_real real) {
         lost = real;
     }
     (void)real_set(sum + 1, lost);
-}
-
-static void float_aggregate(struct esk_program *program, uint8_t mask,
-                            uint8_t w, const esk_slot *value) {
-    uint8_t sum = (uint8_t)(w + ESK_WINDOW_SUM);
-    esk_program_aggregate(program, mask & (uint8_t)~ESK_WINDOW_HAS_SUM, w,
-                          value);
-    if (value == NULL || (mask & ESK_WINDOW_HAS_SUM) == 0) {
-        return;
-    }
-    program->nulls[sum] = 0;
-    sum_add(program->values + sum, real_get(value));
 }
 
 /// The mean of an exact sum: a quotient of as many bits as a slot has, the last
@@ -237,8 +226,8 @@ static int floats_run(struct esk_program *program, const uint8_t *op) {
     const uint8_t *nulls = program->nulls;
     int status = ESK_NOT_FOUND;
     if (op[0] == ESK_OP_FAGG) {
-        float_aggregate(program, op[1], op[2],
-                        nulls[op[3]] != 0 ? NULL : program->values + op[3]);
+        esk_program_aggregate(program, op[1] | ESK_WINDOW_FLOATS, op[2],
+                              esk_program_operand(program, op[3]));
         return ESK_PROGRAM_GOES_ON;
     }
     if (op[0] == ESK_OP_FSUM || op[0] == ESK_OP_FAVG) {
@@ -255,5 +244,5 @@ const struct esk_query_part esk_query_part_floats = {
     .run = floats_run,
     .load = float_load,
     .bound = float_bound,
-    .aggregate = float_aggregate,
+    .add = sum_add,
 };

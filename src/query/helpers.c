@@ -113,10 +113,10 @@ static int helpers_run(struct esk_program *program, const uint8_t *op) {
     }
     if (helper->is_read && record_take(helper, values, nulls)) {
         if (!is_for) {
-            program->at = esk_load_u16(op + 2);
+            program->next = program->code + esk_load_u16(op + 2);
         }
     } else if (is_for) {
-        program->at = (uint16_t)(program->at + esk_load_u16(op + 2));
+        program->next += esk_load_u16(op + 2);
     }
     return ESK_PROGRAM_GOES_ON;
 }
@@ -149,7 +149,7 @@ static bool helpers_check(struct esk_check *check, const uint8_t *op) {
         return false;
     }
     if (op[0] == ESK_OP_FORH) {
-        return esk_check_loop(check, &check->helped, op, op + 2);
+        return esk_check_loop(check, &check->helped, op);
     }
     uint8_t kind = esk_program_helper(check->code, op[1])[0];
     return (kind == ESK_HELPER_GROUPS) == (op[0] == ESK_OP_GROUP);

@@ -11,7 +11,7 @@
 
 /// Jumps: the cursor has no row for the key.
 static int missed(struct esk_program *program, const uint8_t *op) {
-    program->at = (uint16_t)(program->at + op[3]);
+    program->next += op[3];
     return ESK_PROGRAM_GOES_ON;
 }
 

@@ -11,7 +11,7 @@
 /// it failed to read, so an answer would lack them.
 ///
 /// Invariants
-///   1. `at` is the offset of an instruction that was checked.
+///   1. `next` is an instruction that was checked.
 ///   2. A table's row is read only in state ESK_CURSOR_ROW.
 ///   3. Whoever reads a row or a page that may be one of many pays for it.
 ///
@@ -98,7 +98,7 @@ int esk_program_begin(struct esk_program *program, const uint8_t *code,
     if (!esk_arena_fits(&memory)) {
         return ESK_E_NO_MEMORY;
     }
-    program->at = esk_program_start(code);
+    program->next = code + esk_program_start(code);
     memset(program->nulls, 1, code[ESK_PROGRAM_REGISTERS]);
     program->state = ESK_PROGRAM_RUNS;
     return ESK_OK;
@@ -159,6 +159,15 @@ int esk_program_column(const struct esk_program *program, esk_slot *slot,
     return esk_slot_load(slot, bytes, type) ? ESK_OK : ESK_E_LIMIT;
 }
 
+/// Takes a value into a register that is NULL or to which its order is `order`.
+static ESK_APART void best_take(esk_slot *best, uint8_t *null,
+                                const esk_slot *value, int8_t order) {
+    if (*null != 0 || esk_slot_compare(value, best) == order) {
+        esk_slot_copy(best, value);
+        *null = 0;
+    }
+}
+
 void esk_program_aggregate(struct esk_program *program, uint8_t mask, uint8_t w,
                            const esk_slot *value) {
     static const esk_slot one = 1;
@@ -176,18 +185,17 @@ void esk_program_aggregate(struct esk_program *program, uint8_t mask, uint8_t w,
     }
     if ((mask & ESK_WINDOW_HAS_SUM) != 0) {
         nulls[ESK_WINDOW_SUM] = 0;
-        esk_slot_add_wide(window + ESK_WINDOW_SUM, value);
-    }
-    /* The least, then the greatest. */
-    for (uint8_t i = ESK_WINDOW_MIN; i < ESK_WINDOW_SLOTS; i++) {
-        esk_slot *best = window + i;
-        if ((mask & ESK_WINDOW_HAS_MIN) != 0 &&
-            (nulls[i] != 0 ||
-             esk_slot_compare(value, best) == (i == ESK_WINDOW_MIN ? -1 : 1))) {
-            esk_slot_copy(best, value);
-            nulls[i] = 0;
+        if ((mask & ESK_WINDOW_FLOATS) != 0) {
+            program->parts->floats->add(window + ESK_WINDOW_SUM, value);
+        } else {
+            esk_slot_add_wide(window + ESK_WINDOW_SUM, value);
         }
-        mask >>= 1;
+    }
+    if ((mask & ESK_WINDOW_HAS_MIN) != 0) {
+        best_take(window + ESK_WINDOW_MIN, nulls + ESK_WINDOW_MIN, value, -1);
+    }
+    if ((mask & ESK_WINDOW_HAS_MAX) != 0) {
+        best_take(window + ESK_WINDOW_MAX, nulls + ESK_WINDOW_MAX, value, 1);
     }
 }
 
@@ -207,8 +215,14 @@ int esk_program_result(struct esk_program *program, uint8_t r, int status) {
 /// Moves on by the distance of 16 bits at `bytes`.
 static ESK_OUT_OF_LINE int far_jump(struct esk_program *program,
                                     const uint8_t *bytes) {
-    program->at = (uint16_t)(program->at + esk_load_u16(bytes));
+    program->next += esk_load_u16(bytes);
     return ESK_PROGRAM_GOES_ON;
+}
+
+/// Loads the column at `place`: a place and its offset in the row.
+static int column_load(const struct esk_program *program, esk_slot *slot,
+                       const uint8_t *place) {
+    return esk_program_column(program, slot, place[0], esk_load_u16(place + 1));
 }
 
 /// Whether one of the two registers at `operands` is NULL.
@@ -234,38 +248,20 @@ static int arithmetic_run(struct esk_program *program, const uint8_t *op) {
     return esk_program_result(program, op[1], status);
 }
 
-/// AGG and AGGC.
+/// AGGC.
 static int aggregate_run(struct esk_program *program, const uint8_t *op) {
-    const esk_slot *value = NULL;
+    uint8_t mask = op[1] & ESK_WINDOW_HAS_ALL;
+    uint8_t w = op[2];
     esk_slot column;
-    if (op[0] == ESK_OP_AGGC) {
-        int status = esk_program_column(program, &column, op[3], op[4]);
-        if (status < 0) {
-            return status;
-        }
-        if (status == ESK_OK) {
-            value = &column;
-        }
-        if ((op[3] & ESK_PLACE_TYPE) >= ESK_TYPE_F32) {
-            program->parts->floats->aggregate(program, op[1], op[2], value);
-            return ESK_PROGRAM_GOES_ON;
-        }
-    } else {
-        value = esk_program_operand(program, op[3]);
+    if ((op[3] & ESK_PLACE_TYPE) >= ESK_TYPE_F32) {
+        mask |= ESK_WINDOW_FLOATS;
     }
-    esk_program_aggregate(program, op[1], op[2], value);
+    int status = column_load(program, &column, op + 3);
+    if (status < 0) {
+        return status;
+    }
+    esk_program_aggregate(program, mask, w, status == ESK_OK ? &column : NULL);
     return ESK_PROGRAM_GOES_ON;
-}
-
-/// LD and LDW.
-static int load_run(struct esk_program *program, const uint8_t *op) {
-    uint16_t offset = op[3];
-    if (op[0] == ESK_OP_LDW) {
-        offset = esk_load_u16(op + 3);
-    }
-    return esk_program_result(
-        program, op[1],
-        esk_program_column(program, program->values + op[1], op[2], offset));
 }
 
 /// NULL, MOV, NULLIF and SUM.
@@ -296,39 +292,49 @@ static int move_run(struct esk_program *program, const uint8_t *op) {
     return esk_program_result(program, op[1], status);
 }
 
-/// UNLESS_LT to IF_NE: whether it jumps.
-static bool compare_run(const struct esk_program *program, const uint8_t *op) {
-    uint8_t kind = (uint8_t)(op[0] - ESK_OP_UNLESS_LT);
-    bool holds = !either_is_null(program, op + 1) &&
-                 esk_relation_holds(kind & 3u,
-                                    esk_slot_compare(program->values + op[1],
-                                                     program->values + op[2]));
-    return holds == (kind >= 4);
+/// Jumps by the distance that ends the instruction, at `end`.
+static int near_jump(struct esk_program *program, const uint8_t *end) {
+    program->next = end + end[-1];
+    return ESK_PROGRAM_GOES_ON;
+}
+
+/// IF, and IFC once its column is in its register.
+static int if_run(struct esk_program *program, const uint8_t *op,
+                  const uint8_t *end) {
+    uint8_t when = ESK_WHEN_NULL;
+    if (!either_is_null(program, op + 1)) {
+        int8_t order =
+            esk_slot_compare(program->values + op[1], program->values + op[2]);
+        when = order < 0    ? ESK_WHEN_LESS
+               : order == 0 ? ESK_WHEN_EQUAL
+                            : ESK_WHEN_GREATER;
+    }
+    return (end[-2] & when) != 0 ? near_jump(program, end)
+                                 : ESK_PROGRAM_GOES_ON;
 }
 
 /// Opens the table of a FOR. Returns ESK_OK; ESK_END: no row; as the source.
 static int table_open(struct esk_program *program,
                       struct esk_program_table *table, const uint8_t *op) {
     struct esk_source_bounds bounds;
-    uint8_t flags = op[2];
-    bounds.min = NULL;
-    bounds.max = NULL;
+    uint8_t flags = op[ESK_FOR_FLAGS];
+    const esk_slot *bound[2] = {NULL, NULL};
+    uint8_t left = flags;
+    for (uint8_t i = 0; i < 2; i++) {
+        if ((left & ESK_FOR_MIN) != 0) {
+            bound[i] = esk_program_operand(program, op[5 + i]);
+            if (bound[i] == NULL) {
+                return ESK_END;
+            }
+        }
+        left >>= 1;
+    }
+    bounds.min = bound[0];
+    bounds.max = bound[1];
     bounds.backward = (flags & ESK_FOR_BACKWARD) != 0;
     bounds.range_count = flags >> ESK_FOR_RANGES;
     bounds.ranges = program->ranges;
     bounds.program = program;
-    if ((flags & ESK_FOR_MIN) != 0) {
-        bounds.min = esk_program_operand(program, op[3]);
-        if (bounds.min == NULL) {
-            return ESK_END;
-        }
-    }
-    if ((flags & ESK_FOR_MAX) != 0) {
-        bounds.max = esk_program_operand(program, op[4]);
-        if (bounds.max == NULL) {
-            return ESK_END;
-        }
-    }
     if (bounds.range_count > 0) {
         ESK_TRY(program->parts->ranges->set(program, op));
     }
@@ -339,11 +345,11 @@ static int table_open(struct esk_program *program,
 /// FOR.
 static int for_run(struct esk_program *program, const uint8_t *op) {
     struct esk_program_table *table = &program->tables[op[1]];
-    uint8_t ranges = op[2] >> ESK_FOR_RANGES;
-    bool is_loop = (op[2] & ESK_FOR_OPEN) == 0;
+    uint8_t flags = op[ESK_FOR_FLAGS];
+    uint8_t ranges = flags >> ESK_FOR_RANGES;
+    bool is_loop = (flags & ESK_FOR_OPEN) == 0;
     int status = ESK_OK;
-    program->at =
-        (uint16_t)(program->at + (uint8_t)(ranges * ESK_FOR_RANGE_BYTES));
+    program->next += (uint8_t)(ranges * ESK_FOR_RANGE_BYTES);
     /* Else it was opened by a step that ended before its first row. */
     if (table->state != ESK_CURSOR_OPENED || !is_loop) {
         table->state = ESK_CURSOR_CLOSED;
@@ -356,7 +362,7 @@ static int for_run(struct esk_program *program, const uint8_t *op) {
         status = esk_program_fetch(program, table, ESK_CURSOR_ROW);
     }
     if (status == ESK_END && is_loop) {
-        return far_jump(program, op + 5);
+        return far_jump(program, op + 2);
     }
     return status == ESK_OK || status == ESK_END ? ESK_PROGRAM_GOES_ON : status;
 }
@@ -366,17 +372,19 @@ static int next_run(struct esk_program *program, const uint8_t *op) {
     int status =
         esk_program_fetch(program, &program->tables[op[1]], ESK_CURSOR_ROW);
     if (status == ESK_OK) {
-        program->at = esk_load_u16(op + 2);
+        program->next = program->code + esk_load_u16(op + 2);
     } else if (status != ESK_END) {
         return status;
     }
     return ESK_PROGRAM_GOES_ON;
 }
 
-/// Runs the instruction at `op`, of opcode `code`. As struct esk_query_part.
-static int op_run(struct esk_program *program, const uint8_t *op,
-                  uint8_t code) {
-    bool jumps = true;
+/// Runs the instruction `code` at `op`, which ends at `end`. As struct
+/// esk_query_part.
+static int op_run(struct esk_program *program, uint8_t code, const uint8_t *op,
+                  const uint8_t *end) {
+    int status = ESK_OK;
+    uint8_t r = op[1]; /* behind HALT there is the CRC at least */
     switch (code) {
     case ESK_OP_HALT:
         return ESK_END;
@@ -391,17 +399,20 @@ static int op_run(struct esk_program *program, const uint8_t *op,
     case ESK_OP_LDI16:
     case ESK_OP_LDI32:
     case ESK_OP_LDI64:
-        (void)esk_slot_load(program->values + op[1], op + 2,
+        (void)esk_slot_load(program->values + r, op + 2,
                             (uint8_t)(code - ESK_OP_LDI8 + ESK_TYPE_I8));
-        return esk_program_result(program, op[1], ESK_OK);
+        break;
     case ESK_OP_LD:
-    case ESK_OP_LDW:
-        return load_run(program, op);
+        status = column_load(program, program->values + r, op + 2);
+        break;
     case ESK_OP_CLEAR:
-        memset(program->nulls + op[1], 1, ESK_WINDOW_SLOTS);
-        esk_program_aggregate(program, 0, op[1], NULL);
+        memset(program->nulls + r, 1, ESK_WINDOW_SLOTS);
+        esk_program_aggregate(program, 0, r, NULL);
         return ESK_PROGRAM_GOES_ON;
     case ESK_OP_AGG:
+        esk_program_aggregate(program, r & ESK_WINDOW_HAS_ALL, op[2],
+                              esk_program_operand(program, op[3]));
+        return ESK_PROGRAM_GOES_ON;
     case ESK_OP_AGGC:
         return aggregate_run(program, op);
     case ESK_OP_ADD:
@@ -410,50 +421,45 @@ static int op_run(struct esk_program *program, const uint8_t *op,
     case ESK_OP_DIV:
     case ESK_OP_REM:
         return arithmetic_run(program, op);
+    case ESK_OP_IFC:
+        status = column_load(program, program->values + r, op + 3);
+        status = esk_program_result(program, r, status);
+        return status < 0 ? status : if_run(program, op, end);
+    case ESK_OP_IF:
+        return if_run(program, op, end);
+    case ESK_OP_JMP:
+        return near_jump(program, end);
     case ESK_OP_JMP16:
         return far_jump(program, op + 1);
     case ESK_OP_FOR:
         return for_run(program, op);
     case ESK_OP_NEXT:
         return next_run(program, op);
-    case ESK_OP_JMP:
-        break;
-    case ESK_OP_JNULL:
-    case ESK_OP_JVALUE:
-        jumps = program->nulls[op[1]] == (code == ESK_OP_JNULL);
-        break;
     default:
-        if (code > ESK_OP_NEXT) {
-            return esk_query_part_of(program->parts, esk_op_flag(code))
-                ->run(program, op);
-        }
-        jumps = compare_run(program, op);
-        break;
+        return esk_query_part_of(program->parts, esk_op_flag(code))
+            ->run(program, op);
     }
-    /* The distance is the last byte. */
-    if (jumps) {
-        program->at = (uint16_t)(program->at + program->code[program->at - 1u]);
-    }
-    return ESK_PROGRAM_GOES_ON;
+    return esk_program_result(program, r, status);
 }
 
 ESK_HOST_FLAT int esk_program_step(struct esk_program *program,
                                    uint16_t budget) {
-    int status = ESK_PROGRAM_GOES_ON;
+    const uint8_t *op;
+    int status;
     if (program->state >= ESK_PROGRAM_ENDED) {
         return program->state == ESK_PROGRAM_ENDED ? ESK_END : ESK_E_INVALID;
     }
     program->state = ESK_PROGRAM_RUNS;
     program->budget = budget != 0 ? budget : UINT16_MAX;
-    while (status == ESK_PROGRAM_GOES_ON) {
-        uint16_t at = program->at;
-        const uint8_t *op = program->code + at;
-        uint8_t opcode = op[0];
-        program->at = (uint16_t)(at + (esk_op_form(opcode) & 15u));
-        status = op_run(program, op, opcode);
-        if (status != ESK_PROGRAM_GOES_ON && status != ESK_OK) {
-            program->at = at;
-        }
+    do {
+        op = program->next;
+        uint8_t code = op[0];
+        const uint8_t *end = op + (esk_op_form(code) & 15u);
+        program->next = end;
+        status = op_run(program, code, op, end);
+    } while (status == ESK_PROGRAM_GOES_ON);
+    if (status != ESK_OK) {
+        program->next = op; /* and again, if it is to go on */
     }
     if (status == ESK_OK) {
         program->state = ESK_PROGRAM_HAS_ROW;

@@ -46,24 +46,24 @@ struct esk_check {
     const uint8_t *code;
     const struct esk_query_parts *parts;
     const struct esk_source *sources;
-    uint16_t bytes;
-    uint16_t at;   ///< offset of the instruction, or of what is checked
-    uint16_t next; ///< offset of the next instruction
-    int status;    ///< if it is refused now
-    struct esk_check_loop {
-        uint8_t next[4];            ///< the NEXT or NEXTH that ends it
-        uint16_t end;               ///< the offset behind that
-    } loops[ESK_PROGRAM_LOOPS_MAX]; ///< around it, the outermost first
+    uint16_t bytes; ///< without the CRC
+    uint16_t at;    ///< offset of the instruction, or of what is checked
+    uint16_t next;  ///< offset of the next instruction
     uint8_t source_count;
     uint8_t form; ///< of the instruction or output: esk_op_form
     uint8_t depth;
     uint8_t looped; ///< bit i: table i has a FOR
     uint8_t helped; ///< bit i: helper i has a FORH
+    int status;     ///< if it is refused now
+    struct esk_check_loop {
+        const uint8_t *op;          ///< its FOR or FORH
+        uint16_t body;              ///< the offset behind that
+    } loops[ESK_PROGRAM_LOOPS_MAX]; ///< around it, the outermost first
 };
 
 /// A part. Those calls that a kind of part does not have are NULL.
 struct esk_query_part {
-    /// Runs the instruction at `op`, behind which the program's `at` already
+    /// Runs the instruction at `op`, behind which the program's `next` already
     /// is. As esk_program_step, or ESK_PROGRAM_GOES_ON. If it returns anything
     /// else, the instruction is run again by the next step.
     int (*run)(struct esk_program *program, const uint8_t *op);
@@ -80,9 +80,8 @@ struct esk_query_part {
     /// Floats: the bound in `slot` of a range of `type`.
     void (*bound)(union esk_number *number, uint8_t type, const esk_slot *slot,
                   bool is_low);
-    /// Floats: as esk_program_aggregate.
-    void (*aggregate)(struct esk_program *program, uint8_t mask, uint8_t w,
-                      const esk_slot *value);
+    /// Floats: adds a value to a sum and its compensation.
+    void (*add)(esk_slot *sum, const esk_slot *value);
     /// Helpers: carves the records.
     void (*carve)(struct esk_program *program, struct esk_arena *arena);
 };
@@ -151,9 +150,8 @@ const struct esk_source *esk_check_source(const struct esk_check *check,
 /// Whether a key of `table` is in the registers from `first` on.
 bool esk_check_key(const struct esk_check *check, uint8_t table, uint8_t first);
 /// Begins the loop of a table or a helper, which has one, at `op`. had: bits of
-/// those that had one. exit: the distance behind the loop.
-bool esk_check_loop(struct esk_check *check, uint8_t *had, const uint8_t *op,
-                    const uint8_t *exit);
+/// those that had one.
+bool esk_check_loop(struct esk_check *check, uint8_t *had, const uint8_t *op);
 
 /// The flag of the part that has the opcode, enum esk_program_flags; 0: none.
 uint8_t esk_op_flag(uint8_t op);
@@ -206,7 +204,8 @@ const esk_slot *esk_program_operand(const struct esk_program *program,
 /// Takes one from the budget; returns whether there was one.
 bool esk_program_pay(struct esk_program *program);
 
-/// Aggregates a value, NULL: none, into the window at w, by `mask`.
+/// Aggregates a value, NULL: none, into the window at w, by `mask`: also
+/// ESK_WINDOW_FLOATS.
 void esk_program_aggregate(struct esk_program *program, uint8_t mask, uint8_t w,
                            const esk_slot *value);
 

@@ -37,10 +37,10 @@ enum operand {
     OPERAND_REGISTER,
     OPERAND_WINDOW,
     OPERAND_TABLE,
-    OPERAND_JUMP, ///< one byte, the last
-    OPERAND_FAR,  ///< a jump of two bytes
-    OPERAND_PLACE,
-    OPERAND_OWN, ///< the instruction has its own function
+    OPERAND_JUMP,  ///< the last byte
+    OPERAND_FAR,   ///< a jump of two bytes
+    OPERAND_PLACE, ///< and its offset
+    OPERAND_OWN,   ///< the instruction has its own function
 };
 
 #define FORM(bytes, a, b, c, d)                                                \
@@ -56,28 +56,19 @@ const uint16_t esk_op_forms[ESK_OP_FORMS] ESK_ROM = {
     [ESK_OP_LDI16] = FORM(4, REGISTER, ANY, ANY, ANY),
     [ESK_OP_LDI32] = FORM(6, REGISTER, ANY, ANY, ANY),
     [ESK_OP_LDI64] = FORM(10, REGISTER, ANY, ANY, ANY),
-    [ESK_OP_LD] = FORM(4, REGISTER, PLACE, ANY, ANY),
-    [ESK_OP_LDW] = FORM(5, REGISTER, PLACE, ANY, ANY),
+    [ESK_OP_LD] = FORM(5, REGISTER, PLACE, ANY, ANY),
     [ESK_OP_NULLIF] = FORM(3, REGISTER, REGISTER, ANY, ANY),
     [ESK_OP_CLEAR] = FORM(2, WINDOW, ANY, ANY, ANY),
     [ESK_OP_AGG] = FORM(4, ANY, WINDOW, REGISTER, ANY),
-    [ESK_OP_AGGC] = FORM(5, ANY, WINDOW, PLACE, ANY),
+    [ESK_OP_AGGC] = FORM(6, ANY, WINDOW, PLACE, ANY),
     [ESK_OP_SUM] = FORM(3, REGISTER, WINDOW, ANY, ANY),
     [ESK_OP_ADD] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
     [ESK_OP_SUB] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
     [ESK_OP_MUL] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
     [ESK_OP_DIV] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
     [ESK_OP_REM] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
-    [ESK_OP_UNLESS_LT] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
-    [ESK_OP_UNLESS_LE] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
-    [ESK_OP_UNLESS_EQ] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
-    [ESK_OP_UNLESS_NE] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
-    [ESK_OP_IF_LT] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
-    [ESK_OP_IF_LE] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
-    [ESK_OP_IF_EQ] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
-    [ESK_OP_IF_NE] = FORM(4, REGISTER, REGISTER, JUMP, ANY),
-    [ESK_OP_JNULL] = FORM(3, REGISTER, JUMP, ANY, ANY),
-    [ESK_OP_JVALUE] = FORM(3, REGISTER, JUMP, ANY, ANY),
+    [ESK_OP_IF] = FORM(5, REGISTER, REGISTER, JUMP, ANY),
+    [ESK_OP_IFC] = FORM(8, REGISTER, REGISTER, PLACE, JUMP),
     [ESK_OP_JMP] = FORM(2, JUMP, ANY, ANY, ANY),
     [ESK_OP_JMP16] = FORM(3, FAR, ANY, ANY, ANY),
     [ESK_OP_FOR] = FORM(7, TABLE, OWN, ANY, ANY),
@@ -90,7 +81,7 @@ const uint16_t esk_op_forms[ESK_OP_FORMS] ESK_ROM = {
     [ESK_OP_FORH] = FORM(4, OWN, ANY, ANY, ANY),
     [ESK_OP_NEXTH] = FORM(4, OWN, ANY, ANY, ANY),
     [ESK_OP_LDT] = FORM(6, REGISTER, TABLE, OWN, ANY),
-    [ESK_OP_TEXT] = FORM(11, ANY, TABLE, OWN, ANY),
+    [ESK_OP_TEXT] = FORM(11, ANY, TABLE, OWN, JUMP),
     [ESK_OP_FADD] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
     [ESK_OP_FSUB] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
     [ESK_OP_FMUL] = FORM(4, REGISTER, REGISTER, REGISTER, ANY),
@@ -145,8 +136,8 @@ static ESK_OUT_OF_LINE uint8_t whole_bytes(struct esk_check *check, uint16_t at,
     check->form = (uint8_t)(op[0] + base);
     uint8_t bytes = (uint8_t)(esk_op_form(check->form) & 15u);
     if (check->form == ESK_OP_FOR && left >= bytes) {
-        bytes =
-            (uint8_t)(bytes + (op[2] >> ESK_FOR_RANGES) * ESK_FOR_RANGE_BYTES);
+        bytes = (uint8_t)(bytes + (op[ESK_FOR_FLAGS] >> ESK_FOR_RANGES) *
+                                      ESK_FOR_RANGE_BYTES);
     }
     return left >= bytes ? bytes : 0;
 }
@@ -188,18 +179,15 @@ bool esk_check_key(const struct esk_check *check, uint8_t table,
            esk_check_registers(check, first, esk_source_key_slots(source));
 }
 
-bool esk_check_loop(struct esk_check *check, uint8_t *had, const uint8_t *op,
-                    const uint8_t *exit) {
+bool esk_check_loop(struct esk_check *check, uint8_t *had, const uint8_t *op) {
     uint8_t bit = (uint8_t)(1u << op[1]);
     if ((*had & bit) != 0 || check->depth == ESK_PROGRAM_LOOPS_MAX) {
         return false;
     }
     *had |= bit;
     struct esk_check_loop *loop = &check->loops[check->depth++];
-    loop->next[0] = (uint8_t)(op[0] + 1u);
-    loop->next[1] = op[1];
-    esk_store_u16(loop->next + 2, check->next);
-    loop->end = (uint16_t)(check->next + esk_load_u16(exit));
+    loop->op = op;
+    loop->body = check->next;
     return true;
 }
 
@@ -213,15 +201,15 @@ static bool bound_check(const struct esk_check *check, const uint8_t *op,
 
 /// FOR, whose table is checked.
 static bool for_check(struct esk_check *check, const uint8_t *op) {
-    uint8_t flags = op[2];
+    uint8_t flags = op[ESK_FOR_FLAGS];
     uint8_t can = esk_check_source(check, op[1])->kind->can;
     if ((flags & (uint8_t)~(can | ESK_FOR_OPEN)) != 0 ||
-        ((flags & ESK_FOR_MIN) != 0 && !bound_check(check, op, op[3])) ||
-        ((flags & ESK_FOR_MAX) != 0 && !bound_check(check, op, op[4])) ||
+        ((flags & ESK_FOR_MIN) != 0 && !bound_check(check, op, op[5])) ||
+        ((flags & ESK_FOR_MAX) != 0 && !bound_check(check, op, op[6])) ||
         flags >> ESK_FOR_RANGES > check->code[ESK_PROGRAM_RANGES] ||
         (flags >> ESK_FOR_RANGES != 0 &&
          !check->parts->ranges->check(check, op)) ||
-        !esk_check_loop(check, &check->looped, op, op + 5)) {
+        !esk_check_loop(check, &check->looped, op)) {
         return false;
     }
     if ((flags & ESK_FOR_OPEN) != 0) {
@@ -236,8 +224,9 @@ static bool next_check(struct esk_check *check, const uint8_t *op) {
         return false;
     }
     const struct esk_check_loop *loop = &check->loops[--check->depth];
-    return memcmp(loop->next, op, sizeof loop->next) == 0 &&
-           loop->end == check->next;
+    return op[0] == loop->op[0] + 1 && op[1] == loop->op[1] &&
+           esk_load_u16(op + 2) == loop->body &&
+           esk_load_u16(loop->op + 2) == (uint16_t)(check->next - loop->body);
 }
 
 /// What the form of an instruction or an output does not say.
@@ -252,17 +241,16 @@ static bool own_check(struct esk_check *check, const uint8_t *op,
     return esk_query_part_of(check->parts, esk_op_flag(form))->check(check, op);
 }
 
-/// A place and its offset, of one byte or, in LDW, two.
-static bool place_check(const struct esk_check *check, const uint8_t *op,
-                        const uint8_t *place) {
+/// A place and its offset.
+static bool place_check(const struct esk_check *check, const uint8_t *place) {
     uint8_t type = place[0] & ESK_PLACE_TYPE;
     uint8_t width = esk_order_width(type);
-    uint16_t offset = op[0] == ESK_OP_LDW ? esk_load_u16(place + 1) : place[1];
     return width != 0 &&
            (type <= ESK_TYPE_U64 ||
             ((check->code[ESK_PROGRAM_FLAGS] & ESK_PROGRAM_FLOATS) != 0 &&
              width <= ESK_SLOT_BYTES)) &&
-           esk_check_row(check, place[0] >> ESK_PLACE_TABLE, offset, width);
+           esk_check_row(check, place[0] >> ESK_PLACE_TABLE,
+                         esk_load_u16(place + 1), width);
 }
 
 /// Checks an operand of the instruction or output at `op`, which is whole.
@@ -278,10 +266,11 @@ static bool operand_check(struct esk_check *check, uint8_t kind,
         return *operand < check->code[ESK_PROGRAM_TABLES];
     case OPERAND_JUMP:
     case OPERAND_FAR:
-        return esk_check_jump(check, kind == OPERAND_FAR ? esk_load_u16(operand)
-                                                         : *operand);
+        return esk_check_jump(check, kind == OPERAND_FAR
+                                         ? esk_load_u16(operand)
+                                         : check->code[check->next - 1u]);
     case OPERAND_PLACE:
-        return place_check(check, op, operand);
+        return place_check(check, operand);
     case OPERAND_OWN:
         return own_check(check, op, form);
     default:
@@ -388,12 +377,12 @@ _Static_assert(offsetof(struct esk_query_parts, ranges) ==
 /// Checks what the program needs of the build.
 static bool needs_check(const struct esk_check *check) {
     uint8_t flags = check->code[ESK_PROGRAM_FLAGS];
-    for (uint8_t flag = ESK_PROGRAM_RANGED; flag > ESK_PROGRAM_WIDE;
-         flag >>= 1) {
-        if ((flags & flag) != 0 &&
-            esk_query_part_of(check->parts, flag) == NULL) {
+    const struct esk_query_part *const *part = &check->parts->floats;
+    for (uint8_t left = flags >> 1; left != 0; left >>= 1) {
+        if ((left & 1u) != 0 && *part == NULL) {
             return false;
         }
+        part++;
     }
     return ((flags & ESK_PROGRAM_WIDE) == 0 || ESK_QUERY_BITS == 64) &&
            ((flags & ESK_PROGRAM_FLOATS) == 0 || ESK_HAS_REAL) &&
@@ -403,21 +392,20 @@ static bool needs_check(const struct esk_check *check) {
 /// Checks the header.
 static bool head_check(struct esk_check *check, uint32_t bytes) {
     const uint8_t *code = check->code;
-    if (bytes < ESK_PROGRAM_HEAD || bytes > ESK_PROGRAM_BYTES_MAX ||
+    if (bytes < ESK_PROGRAM_HEAD + ESK_PROGRAM_CRC_BYTES ||
+        bytes > ESK_PROGRAM_BYTES_MAX ||
         esk_load_u16(code) !=
             (ESK_PROGRAM_MAGIC_0 | ESK_PROGRAM_MAGIC_1 << 8)) {
         return false;
     }
-    check->bytes = (uint16_t)bytes;
+    check->bytes = (uint16_t)(bytes - ESK_PROGRAM_CRC_BYTES);
     if (code[ESK_PROGRAM_VERSION] != ESK_PROGRAM_VERSION_NOW) {
         check->status = ESK_E_VERSION;
         return false;
     }
-    uint32_t crc = esk_crc32c(UINT32_MAX, code, ESK_PROGRAM_CRC);
-    crc = esk_crc32c(crc, code + ESK_PROGRAM_HEAD,
-                     (uint16_t)(check->bytes - ESK_PROGRAM_HEAD));
-    if (!esk_words_equal(~crc, esk_load_u32(code + ESK_PROGRAM_CRC)) ||
-        esk_load_u16(code + ESK_PROGRAM_BYTES) != check->bytes ||
+    if (!esk_words_equal(~esk_crc32c(UINT32_MAX, code, check->bytes),
+                         esk_load_u32(code + check->bytes)) ||
+        esk_load_u16(code + ESK_PROGRAM_BYTES) != (uint16_t)bytes ||
         code[ESK_PROGRAM_FLAGS] > ESK_PROGRAM_FLAGS_ALL) {
         return false;
     }

@@ -3,8 +3,8 @@
 
 /// Bytes of a program; README.md of this folder is the normative text.
 ///
-///     | header | tables | helpers | outputs | instructions | constants |
-///     0        16       + 8 each  + 8 each  + 2 each   HALT ^     bytes ^
+///     | header | tables | helpers | outputs | instructions | constants | CRC |
+///     0        12       + 8 each  + 8 each  + 2 each   HALT ^          bytes ^
 #ifndef ESK_QUERY_PROGRAM_FORMAT_H
 #define ESK_QUERY_PROGRAM_FORMAT_H
 
@@ -19,8 +19,8 @@ enum esk_program_offset {
     ESK_PROGRAM_OUTPUTS = 9,    ///< u8, entries of 2 bytes, 0 .. 64
     ESK_PROGRAM_HELPERS = 10,   ///< u8, 0 .. 8
     ESK_PROGRAM_RANGES = 11,    ///< u8, most ranges of a FOR, 0 .. 8
-    ESK_PROGRAM_CRC = 12,       ///< u32, CRC-32C of all other bytes
-    ESK_PROGRAM_HEAD = 16,      ///< bytes of the header
+    ESK_PROGRAM_HEAD = 12,      ///< bytes of the header
+    ESK_PROGRAM_CRC_BYTES = 4,  ///< at the end: u32, CRC-32C of all before it
 };
 
 enum esk_program_limits {
@@ -106,6 +106,7 @@ enum esk_window_mask {
     ESK_WINDOW_HAS_MIN = 4,
     ESK_WINDOW_HAS_MAX = 8,
     ESK_WINDOW_HAS_ALL = 15,
+    ESK_WINDOW_FLOATS = 16, ///< in no program: the values are floats
 };
 
 /// Flags of FOR; the high four bits are the number of its ranges.
@@ -115,6 +116,7 @@ enum esk_for_flags {
     ESK_FOR_BACKWARD = 4, ///< the largest key first
     ESK_FOR_OPEN = 8,     ///< no loop: for ADVANCE or COUNT
     ESK_FOR_RANGES = 4,   ///< bits below the number of ranges
+    ESK_FOR_FLAGS = 4,    ///< the operand's place in the instruction
 };
 
 /// A range of FOR: column, its type and flags, register of lo, of hi.
@@ -147,82 +149,79 @@ enum esk_place {
     ESK_PLACE_TABLE = 4, ///< bits below the table
 };
 
+/// When IF and IFC jump, in their last operand but one.
+enum esk_when {
+    ESK_WHEN_LESS = 1,    ///< a < b
+    ESK_WHEN_EQUAL = 2,   ///< a = b
+    ESK_WHEN_GREATER = 4, ///< a > b
+    ESK_WHEN_NULL = 8,    ///< a or b is NULL
+    ESK_WHEN_EVER = 15,
+};
+
 /// r, a, b, m are registers, c a table, h a helper, t a table and a type, w a
 /// window's first register. off: jump so many bytes on from the instruction's
 /// end. README.md has the meanings.
 enum esk_op {
-    ESK_OP_HALT = 0,       ///< the last instruction, and nowhere else
-    ESK_OP_EMIT = 1,       ///< a row is ready
-    ESK_OP_NULL = 2,       ///< r
-    ESK_OP_MOV = 3,        ///< r a
-    ESK_OP_LDI8 = 4,       ///< r i8
-    ESK_OP_LDI16 = 5,      ///< r i16
-    ESK_OP_LDI32 = 6,      ///< r i32
-    ESK_OP_LDI64 = 7,      ///< r i64
-    ESK_OP_LD = 8,         ///< r t off8: a column
-    ESK_OP_LDW = 9,        ///< r t off16
-    ESK_OP_NULLIF = 10,    ///< r m: r is NULL where r = m
-    ESK_OP_CLEAR = 11,     ///< w: count 0, the others NULL
-    ESK_OP_AGG = 12,       ///< mask w a
-    ESK_OP_AGGC = 13,      ///< mask w t off8
-    ESK_OP_SUM = 14,       ///< r w: the window's sum
-    ESK_OP_ADD = 15,       ///< r a b
-    ESK_OP_SUB = 16,       ///< r a b
-    ESK_OP_MUL = 17,       ///< r a b
-    ESK_OP_DIV = 18,       ///< r a b
-    ESK_OP_REM = 19,       ///< r a b
-    ESK_OP_UNLESS_LT = 20, ///< a b off8
-    ESK_OP_UNLESS_LE = 21, ///< a b off8
-    ESK_OP_UNLESS_EQ = 22, ///< a b off8
-    ESK_OP_UNLESS_NE = 23, ///< a b off8
-    ESK_OP_IF_LT = 24,     ///< a b off8
-    ESK_OP_IF_LE = 25,     ///< a b off8
-    ESK_OP_IF_EQ = 26,     ///< a b off8
-    ESK_OP_IF_NE = 27,     ///< a b off8
-    ESK_OP_JNULL = 28,     ///< a off8: jump where a is NULL
-    ESK_OP_JVALUE = 29,    ///< a off8: jump where a is not NULL
-    ESK_OP_JMP = 30,       ///< off8
-    ESK_OP_JMP16 = 31,     ///< off16
-    ESK_OP_FOR = 32,       ///< c flags a b off16, 4 bytes a range
-    ESK_OP_NEXT = 33,      ///< c body16, an offset in the program
-    ESK_OP_COUNT = 34,     ///< r c: r grows by the rows that are left
+    ESK_OP_HALT = 0,   ///< the last instruction, and nowhere else
+    ESK_OP_EMIT = 1,   ///< a row is ready
+    ESK_OP_NULL = 2,   ///< r
+    ESK_OP_MOV = 3,    ///< r a
+    ESK_OP_LDI8 = 4,   ///< r i8
+    ESK_OP_LDI16 = 5,  ///< r i16
+    ESK_OP_LDI32 = 6,  ///< r i32
+    ESK_OP_LDI64 = 7,  ///< r i64
+    ESK_OP_LD = 8,     ///< r t off16: a column
+    ESK_OP_NULLIF = 9, ///< r m: r is NULL where r = m
+    ESK_OP_CLEAR = 10, ///< w: count 0, the others NULL
+    ESK_OP_AGG = 11,   ///< mask w a
+    ESK_OP_AGGC = 12,  ///< mask w t off16
+    ESK_OP_SUM = 13,   ///< r w: the window's sum
+    ESK_OP_ADD = 14,   ///< r a b
+    ESK_OP_SUB = 15,   ///< r a b
+    ESK_OP_MUL = 16,   ///< r a b
+    ESK_OP_DIV = 17,   ///< r a b
+    ESK_OP_REM = 18,   ///< r a b
+    ESK_OP_IF = 19,    ///< a b when off8
+    ESK_OP_IFC = 20,   ///< r b t off16 when off8: LD r t, IF r b
+    ESK_OP_JMP = 21,   ///< off8
+    ESK_OP_JMP16 = 22, ///< off16
+    ESK_OP_FOR = 23,   ///< c off16 flags a b, 4 bytes a range
+    ESK_OP_NEXT = 24,  ///< c body16, an offset in the program
+    ESK_OP_COUNT = 25, ///< r c: r grows by the rows that are left
 
     /* Joins. */
-    ESK_OP_ADVANCE = 35, ///< c a off8: on to the row with key a; jump: none
-    ESK_OP_GET = 36,     ///< c a off8: the row with key a; jump: none
+    ESK_OP_ADVANCE = 26, ///< c a off8: on to the row with key a; jump: none
+    ESK_OP_GET = 27,     ///< c a off8: the row with key a; jump: none
 
     /* Top-k and groups. */
-    ESK_OP_PUSH = 37,  ///< h
-    ESK_OP_GROUP = 38, ///< h
-    ESK_OP_FORH = 39,  ///< h off16
-    ESK_OP_NEXTH = 40, ///< h body16
+    ESK_OP_PUSH = 28,  ///< h
+    ESK_OP_GROUP = 29, ///< h
+    ESK_OP_FORH = 30,  ///< h off16
+    ESK_OP_NEXTH = 31, ///< h body16
 
     /* Text. */
-    ESK_OP_LDT = 41,  ///< r c n off16: n bytes of text into a slot
-    ESK_OP_TEXT = 42, ///< how c off16 bytes16 at16 n8 off8
+    ESK_OP_LDT = 32,  ///< r c n off16: n bytes of text into a slot
+    ESK_OP_TEXT = 33, ///< how c off16 bytes16 at16 n8 off8
 
     /* Floats. */
-    ESK_OP_FADD = 43,  ///< r a b
-    ESK_OP_FSUB = 44,  ///< r a b
-    ESK_OP_FMUL = 45,  ///< r a b
-    ESK_OP_FDIV = 46,  ///< r a b
-    ESK_OP_FLOAT = 47, ///< r a: of an integer
-    ESK_OP_TRUNC = 48, ///< r a: toward 0, an integer
-    ESK_OP_FCMP = 49,  ///< r a b: integer a with float b: -1, 0, 1
-    ESK_OP_ROUND = 50, ///< r a digits8
-    ESK_OP_FSUM = 51,  ///< r w: the sum of a window of floats
-    ESK_OP_FAVG = 52,  ///< r w: the mean of a window of integers
-    ESK_OP_FAGG = 53,  ///< mask w a: floats
+    ESK_OP_FADD = 34,  ///< r a b
+    ESK_OP_FSUB = 35,  ///< r a b
+    ESK_OP_FMUL = 36,  ///< r a b
+    ESK_OP_FDIV = 37,  ///< r a b
+    ESK_OP_FLOAT = 38, ///< r a: of an integer
+    ESK_OP_TRUNC = 39, ///< r a: toward 0, an integer
+    ESK_OP_FCMP = 40,  ///< r a b: integer a with float b: -1, 0, 1
+    ESK_OP_ROUND = 41, ///< r a digits8
+    ESK_OP_FSUM = 42,  ///< r w: the sum of a window of floats
+    ESK_OP_FAVG = 43,  ///< r w: the mean of a window of integers
+    ESK_OP_FAGG = 44,  ///< mask w a: floats
 
     /* Text in registers. */
-    ESK_OP_LENGTH = 54, ///< r a n8: the characters of the n bytes from a on
-    ESK_OP_SUBSTR = 55, ///< r m8 a n8 skip16 count16: some of them, m bytes
-    ESK_OP_LDR = 56,    ///< r m8 a: the text that a refers to, m bytes
+    ESK_OP_LENGTH = 45, ///< r a n8: the characters of the n bytes from a on
+    ESK_OP_SUBSTR = 46, ///< r m8 a n8 skip16 count16: some of them, m bytes
+    ESK_OP_LDR = 47,    ///< r m8 a: the text that a refers to, m bytes
 
-    ESK_OP_COUNT_OF_ALL = 57,
+    ESK_OP_COUNT_OF_ALL = 48,
 };
-
-_Static_assert(ESK_OP_IF_LT - ESK_OP_UNLESS_LT == 4, "four relations each");
-_Static_assert(ESK_PROGRAM_HEAD == ESK_PROGRAM_CRC + 4, "the CRC ends it");
 
 #endif

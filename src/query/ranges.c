@@ -40,7 +40,7 @@ static int range_set(const struct esk_program *program,
 }
 
 static int ranges_set(struct esk_program *program, const uint8_t *op) {
-    uint8_t count = op[2] >> ESK_FOR_RANGES;
+    uint8_t count = op[ESK_FOR_FLAGS] >> ESK_FOR_RANGES;
     op += 7;
     for (uint8_t i = 0; i < count; i++, op += ESK_FOR_RANGE_BYTES) {
         ESK_TRY(range_set(program, program->ranges + i, op));
@@ -94,7 +94,7 @@ static bool ranges_check(struct esk_check *check, const uint8_t *op) {
     if (op[0] == ESK_OP_COUNT) {
         return true;
     }
-    uint8_t count = op[2] >> ESK_FOR_RANGES;
+    uint8_t count = op[ESK_FOR_FLAGS] >> ESK_FOR_RANGES;
     op += 7;
     for (; count > 0; count--, op += ESK_FOR_RANGE_BYTES) {
         uint8_t type = op[ESK_FOR_RANGE_FLAGS] >> ESK_PLACE_TABLE;

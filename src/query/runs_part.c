@@ -74,8 +74,8 @@ static int sort_run(struct esk_program *program, const uint8_t *op) {
         return status;
     }
     if (!is_push && (status == ESK_END) == is_for) {
-        program->at = is_for ? (uint16_t)(program->at + esk_load_u16(op + 2))
-                             : esk_load_u16(op + 2);
+        program->next =
+            (is_for ? program->next : program->code) + esk_load_u16(op + 2);
     }
     return ESK_PROGRAM_GOES_ON;
 }

@@ -132,7 +132,7 @@ static int text_run(struct esk_program *program, const uint8_t *op) {
                                 text_compare(table->row + esk_load_u16(op + 3),
                                              bytes, text, text_bytes));
     if (holds == ((how & ESK_TEXT_IF) != 0)) {
-        program->at = (uint16_t)(program->at + op[10]);
+        program->next += op[10];
     }
     return ESK_PROGRAM_GOES_ON;
 }
@@ -178,8 +178,7 @@ static bool text_check(struct esk_check *check, const uint8_t *op) {
     return op[1] <= ESK_TEXT_ALL && constant <= check->bytes &&
            op[9] <= (uint16_t)(check->bytes - constant) &&
            esk_check_row(check, op[2], esk_load_u16(op + 3),
-                         esk_load_u16(op + 5)) &&
-           esk_check_jump(check, op[10]);
+                         esk_load_u16(op + 5));
 }
 
 const struct esk_query_part esk_query_part_text = {.run = text_run,

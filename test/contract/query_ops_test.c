@@ -135,6 +135,92 @@ ESK_TEST(query_jumps_follow_logic_of_three_values) {
     }
 }
 
+ESK_TEST(query_jumps_by_each_set_of_relations) {
+    /* a < b, a = b, a > b, and one or both are NULL: bits 0 to 3. */
+    static const struct {
+        esk_slot b;
+        uint8_t known;
+        uint8_t is;
+    } cases[] = {
+        {6, 2, 1}, {5, 2, 2}, {4, 2, 4}, {0, 1, 8}, {0, 0, 8},
+    };
+    query_start(1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (unsigned when = 0; when < 16; when++) {
+            char code[128];
+            ESK_CONTEXT("case %zu, when %u", i, when);
+            snprintf(code, sizeof code,
+                     "LDI8 r2 1\nIF r0 r1 %u x\nLDI8 r2 0\nx: NULL r9", when);
+            ESK_CHECK_TEXT(run("int r2", code, 5, cases[i].b, cases[i].known),
+                           (cases[i].is & when) != 0 ? "1;" : "0;");
+        }
+    }
+}
+
+ESK_TEST(query_compares_the_column_that_it_loads) {
+    static const struct {
+        const char *op;
+        esk_slot b;
+        uint8_t known;
+        const char *rows; ///< where it did not jump: r0
+    } cases[] = {
+        {"IFC_LT", 17, 1, "17;54;"},
+        {"IFC_LE", 17, 1, "54;"},
+        {"IFC_EQ", 17, 1, "-20;54;"},
+        {"IFC_NE", 17, 1, "17;"},
+        {"IFC_GT", 17, 1, "-20;17;"},
+        {"IFC_GE", 17, 1, "-20;"},
+        {"UNLESSC_LT", 17, 1, "-20;"},
+        {"UNLESSC_GE", 17, 1, "17;54;"},
+        {"IFC_NULL", 17, 1, "-20;17;54;"},
+        {"UNLESSC_NULL", 17, 1, ""},
+        {"IFC_NULL", 0, 0, ""},
+        {"UNLESSC_LT", 0, 0, ""},
+        {"IFC_LT", 0, 0, "-20;17;54;"},
+    };
+    query_start(3);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[256];
+        ESK_CONTEXT("case %zu, %s", i, cases[i].op);
+        query_parameters[0] = cases[i].b;
+        query_parameter_count = cases[i].known;
+        snprintf(text, sizeof text,
+                 ".table 0\n.regs 2\n.params 1\n.out int r1\n"
+                 "FOR c0 0 r0 r0 x\n"
+                 "b: %s r1 r0 c0.i32 4 n\nEMIT\nn: NEXT c0 b\n"
+                 "x: HALT",
+                 cases[i].op);
+        ESK_CHECK_TEXT(query_rows(text, 0), cases[i].rows);
+    }
+    /* Where it jumps its register has the column, too. */
+    query_parameter_count = 0;
+    ESK_CHECK_TEXT(query_rows(".table 0\n.regs 2\n.out int r1\n"
+                              "FOR c0 0 r0 r0 x\n"
+                              "b: IFC_NULL r1 r0 c0.i32 4 n\nJMP e\n"
+                              "n: EMIT\ne: NEXT c0 b\nx: HALT",
+                              0),
+                   "-20;17;54;");
+    /* A cursor without a row, a value beyond a slot, a float. */
+    ESK_CHECK_TEXT(
+        query_rows(".table 0\n.regs 2\n.out int r1\n"
+                   "LDI8 r1 1\nIFC_NULL r1 r0 c0.i32 4 n\nLDI8 r1 7\n"
+                   "n: EMIT\nHALT",
+                   0),
+        "-;");
+    ESK_CHECK_TEXT(query_rows(".table 0\n.regs 2\n.out int r1\n"
+                              "FOR c0 0 r0 r0 x\n"
+                              "b: IFC_NULL r1 r0 c0.u64 0 n\nn: EMIT\n"
+                              "NEXT c0 b\nx: HALT",
+                              0),
+                   "!-14");
+    ESK_CHECK_TEXT(query_rows(".table 0\n.regs 2\n.flags 2\n.out float r1\n"
+                              "FOR c0 0 r0 r0 x\n"
+                              "b: UNLESSC_LT r1 r0 c0.f32 8 n\nLDI8 r1 7\n"
+                              "n: EMIT\nJMP x\nNEXT c0 b\nx: HALT",
+                              0),
+                   "-2;");
+}
+
 ESK_TEST(query_moves_constants_and_nulls) {
     query_start(1);
     ESK_CHECK_TEXT(run("int r2", "LDI8 r2 -128", 0, 0, 0), "-128;");
@@ -149,14 +235,16 @@ ESK_TEST(query_moves_constants_and_nulls) {
     ESK_CHECK_TEXT(run("int r0", "NULLIF r0 r1", 5, 5, 2), "-;");
     ESK_CHECK_TEXT(run("int r0", "NULLIF r0 r1", 5, 6, 2), "5;");
     ESK_CHECK_TEXT(run("int r0", "NULLIF r0 r1", 5, 0, 1), "5;");
-    ESK_CHECK_TEXT(run("int r0", "JNULL r1 x\nLDI8 r0 9\nx: NULL r9", 5, 0, 1),
-                   "5;");
-    ESK_CHECK_TEXT(run("int r0", "JVALUE r1 x\nLDI8 r0 9\nx: NULL r9", 5, 0, 1),
-                   "9;");
-    ESK_CHECK_TEXT(run("int r0", "JNULL r1 x\nLDI8 r0 9\nx: NULL r9", 5, 1, 2),
-                   "9;");
-    ESK_CHECK_TEXT(run("int r0", "JVALUE r1 x\nLDI8 r0 9\nx: NULL r9", 5, 1, 2),
-                   "5;");
+    ESK_CHECK_TEXT(
+        run("int r0", "IF_NULL r1 r1 x\nLDI8 r0 9\nx: NULL r9", 5, 0, 1), "5;");
+    ESK_CHECK_TEXT(
+        run("int r0", "UNLESS_NULL r1 r1 x\nLDI8 r0 9\nx: NULL r9", 5, 0, 1),
+        "9;");
+    ESK_CHECK_TEXT(
+        run("int r0", "IF_NULL r1 r1 x\nLDI8 r0 9\nx: NULL r9", 5, 1, 2), "9;");
+    ESK_CHECK_TEXT(
+        run("int r0", "UNLESS_NULL r1 r1 x\nLDI8 r0 9\nx: NULL r9", 5, 1, 2),
+        "5;");
     ESK_CHECK_TEXT(run("int r0",
                        "JMP x\nLDI8 r0 9\nx: JMP16 y\nLDI8 r0 9\n"
                        "y: NULL r9",
@@ -236,7 +324,7 @@ ESK_TEST(query_loads_columns_of_every_width) {
                               "FOR c0 0 r0 r0 x\n"
                               "b: LD r0 c0.u8 4\nLD r1 c0.i8 4\n"
                               "LD r2 c0.u16 4\nLD r3 c0.i16 4\n"
-                              "LDW r4 c0.u32 4\nLD r5 c0.i32 4\n"
+                              "LD r4 c0.u32 4\nLD r5 c0.i32 4\n"
                               "LD r6 c0.i64 0\n"
                               "LD r7 c0.f32 8\nLD r8 c0.f64 12\n"
                               "EMIT\nJMP x\n"
@@ -504,7 +592,7 @@ ESK_TEST(query_helpers_sort_nulls_first_and_keep_the_order_of_equal_keys) {
                               "LDI8 r2 10\nLDI8 r3 2\n"
                               "FOR c0 0 r0 r0 x\n"
                               "b: LD r1 c0.u32 0\nDIV r1 r1 r2\nREM r0 r1 r3\n"
-                              "LD r4 c0.f32 8\nJVALUE r4 p\nNULL r0\n"
+                              "LD r4 c0.f32 8\nUNLESS_NULL r4 r4 p\nNULL r0\n"
                               "p: PUSH h0\n"
                               "NEXT c0 b\n"
                               "x: FORH h0 y\ns: EMIT\nNEXTH h0 s\ny: HALT",
@@ -515,7 +603,7 @@ ESK_TEST(query_helpers_sort_nulls_first_and_keep_the_order_of_equal_keys) {
                               "LDI8 r2 10\nLDI8 r3 2\n"
                               "FOR c0 0 r0 r0 x\n"
                               "b: LD r1 c0.u32 0\nDIV r1 r1 r2\nREM r0 r1 r3\n"
-                              "LD r4 c0.f32 8\nJVALUE r4 p\nNULL r0\n"
+                              "LD r4 c0.f32 8\nUNLESS_NULL r4 r4 p\nNULL r0\n"
                               "p: PUSH h0\n"
                               "NEXT c0 b\n"
                               "x: FORH h0 y\ns: EMIT\nNEXTH h0 s\ny: HALT",
@@ -526,26 +614,27 @@ ESK_TEST(query_helpers_sort_nulls_first_and_keep_the_order_of_equal_keys) {
 ESK_TEST(query_groups_have_null_as_a_key_and_are_emptied_after_a_loop) {
     query_start(8);
     /* For each of two rows of the tree: groups of the log by i mod 2. */
-    ESK_CHECK_TEXT(query_rows(".table 2\n.table 0\n.regs 14\n"
-                              ".helper 3 6 1 0 0 4\n.helper 2 2 2 10 0 9\n"
-                              ".flags 2\n.out int r10\n.out int r11\n"
-                              "LDI8 r8 10\nLDI8 r9 2\nLDI8 r13 -3\n"
-                              "FOR c0 2 r0 r13 z\n"
-                              "a: FOR c1 0 r0 r0 x\n"
-                              "b: LD r0 c1.u32 0\nDIV r0 r0 r8\nREM r0 r0 r9\n"
-                              "LD r12 c1.f32 8\nJVALUE r12 p\nNULL r0\n"
-                              "p: GROUP h0\nAGG 1 r1 r8\n"
-                              "NEXT c1 b\n"
-                              "x: FORH h0 y\n"
-                              "g: MOV r10 r0\nMOV r11 r1\nPUSH h1\n"
-                              "NEXTH h0 g\n"
-                              "y: FORH h1 w\n"
-                              "s: EMIT\n"
-                              "NEXTH h1 s\n"
-                              "w: NEXT c0 a\n"
-                              "z: HALT",
-                              3),
-                   "-,1;0,4;1,3;-,1;0,4;1,3;");
+    ESK_CHECK_TEXT(
+        query_rows(".table 2\n.table 0\n.regs 14\n"
+                   ".helper 3 6 1 0 0 4\n.helper 2 2 2 10 0 9\n"
+                   ".flags 2\n.out int r10\n.out int r11\n"
+                   "LDI8 r8 10\nLDI8 r9 2\nLDI8 r13 -3\n"
+                   "FOR c0 2 r0 r13 z\n"
+                   "a: FOR c1 0 r0 r0 x\n"
+                   "b: LD r0 c1.u32 0\nDIV r0 r0 r8\nREM r0 r0 r9\n"
+                   "LD r12 c1.f32 8\nUNLESS_NULL r12 r12 p\nNULL r0\n"
+                   "p: GROUP h0\nAGG 1 r1 r8\n"
+                   "NEXT c1 b\n"
+                   "x: FORH h0 y\n"
+                   "g: MOV r10 r0\nMOV r11 r1\nPUSH h1\n"
+                   "NEXTH h0 g\n"
+                   "y: FORH h1 w\n"
+                   "s: EMIT\n"
+                   "NEXTH h1 s\n"
+                   "w: NEXT c0 a\n"
+                   "z: HALT",
+                   3),
+        "-,1;0,4;1,3;-,1;0,4;1,3;");
     /* NEXTH of a helper that is being filled ends its loop. */
     ESK_CHECK_TEXT(query_rows(".regs 2\n.helper 1 1 1 0 0 4\n.out int r0\n"
                               "LDI8 r0 5\nPUSH h0\nPUSH h0\n"
@@ -820,7 +909,7 @@ ESK_TEST(query_parameters_are_texts_of_the_caller) {
                    "abcdefghijkl;beta;gamma;");
     /* A register that is NULL refers to nothing. */
     ESK_CHECK_TEXT(with_text("TEXT 18 c0 0 12 7 0 n", 0, 5), "");
-    ESK_CHECK_TEXT(with_text("LDR r2 9 r7\nJVALUE r2 n", 0, 5),
+    ESK_CHECK_TEXT(with_text("LDR r2 9 r7\nUNLESS_NULL r2 r2 n", 0, 5),
                    "abcdefghijkl;alpha;beta;gamma;");
     ESK_CHECK_TEXT(with_text(same, 5, 4), "beta;");
     /* The constant 0x7f0000 refers to what is behind the program. */

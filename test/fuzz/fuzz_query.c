@@ -44,7 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         mutants_start();
         started = true;
     }
-    if (bytes < ESK_PROGRAM_HEAD || bytes > sizeof code) {
+    if (bytes < ESK_PROGRAM_HEAD + ESK_PROGRAM_CRC_BYTES ||
+        bytes > sizeof code) {
         return 0;
     }
     memcpy(code, data, bytes);

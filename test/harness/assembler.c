@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/crc.h"
-#include "query/program_format.h"
+#include "query/program.h"
 
 enum { LABELS_MAX = 64, LABEL_BYTES = 16, WORDS_MAX = 48 };
 
@@ -19,25 +19,33 @@ static const struct {
     const char *name;
     const char *operands;
 } ops[ESK_OP_COUNT_OF_ALL] = {
-    {"HALT", ""},         {"EMIT", ""},         {"NULL", "1"},
-    {"MOV", "11"},        {"LDI8", "11"},       {"LDI16", "12"},
-    {"LDI32", "14"},      {"LDI64", "18"},      {"LD", "1t1"},
-    {"LDW", "1t2"},       {"NULLIF", "11"},     {"CLEAR", "1"},
-    {"AGG", "111"},       {"AGGC", "11t1"},     {"SUM", "11"},
-    {"ADD", "111"},       {"SUB", "111"},       {"MUL", "111"},
-    {"DIV", "111"},       {"REM", "111"},       {"UNLESS_LT", "11j"},
-    {"UNLESS_LE", "11j"}, {"UNLESS_EQ", "11j"}, {"UNLESS_NE", "11j"},
-    {"IF_LT", "11j"},     {"IF_LE", "11j"},     {"IF_EQ", "11j"},
-    {"IF_NE", "11j"},     {"JNULL", "1j"},      {"JVALUE", "1j"},
-    {"JMP", "j"},         {"JMP16", "J"},       {"FOR", "1111J*"},
-    {"NEXT", "1b"},       {"COUNT", "11"},      {"ADVANCE", "11j"},
-    {"GET", "11j"},       {"PUSH", "1"},        {"GROUP", "1"},
-    {"FORH", "1J"},       {"NEXTH", "1b"},      {"LDT", "1112"},
-    {"TEXT", "1122b1j"},  {"FADD", "111"},      {"FSUB", "111"},
-    {"FMUL", "111"},      {"FDIV", "111"},      {"FLOAT", "11"},
-    {"TRUNC", "11"},      {"FCMP", "111"},      {"ROUND", "111"},
-    {"FSUM", "11"},       {"FAVG", "11"},       {"FAGG", "111"},
-    {"LENGTH", "111"},    {"SUBSTR", "111122"}, {"LDR", "111"},
+    {"HALT", ""},        {"EMIT", ""},         {"NULL", "1"},
+    {"MOV", "11"},       {"LDI8", "11"},       {"LDI16", "12"},
+    {"LDI32", "14"},     {"LDI64", "18"},      {"LD", "1t2"},
+    {"NULLIF", "11"},    {"CLEAR", "1"},       {"AGG", "111"},
+    {"AGGC", "11t2"},    {"SUM", "11"},        {"ADD", "111"},
+    {"SUB", "111"},      {"MUL", "111"},       {"DIV", "111"},
+    {"REM", "111"},      {"IF", "111j"},       {"IFC", "11t21j"},
+    {"JMP", "j"},        {"JMP16", "J"},       {"FOR", "1J111*"},
+    {"NEXT", "1b"},      {"COUNT", "11"},      {"ADVANCE", "11j"},
+    {"GET", "11j"},      {"PUSH", "1"},        {"GROUP", "1"},
+    {"FORH", "1J"},      {"NEXTH", "1b"},      {"LDT", "1112"},
+    {"TEXT", "1122b1j"}, {"FADD", "111"},      {"FSUB", "111"},
+    {"FMUL", "111"},     {"FDIV", "111"},      {"FLOAT", "11"},
+    {"TRUNC", "11"},     {"FCMP", "111"},      {"ROUND", "111"},
+    {"FSUM", "11"},      {"FAVG", "11"},       {"FAGG", "111"},
+    {"LENGTH", "111"},   {"SUBSTR", "111122"}, {"LDR", "111"},
+};
+
+/// What follows IF_ and UNLESS_, also of IFC; and when IF_ jumps.
+static const struct {
+    const char *name;
+    unsigned when;
+} relations[] = {
+    {"LT", ESK_WHEN_LESS},    {"LE", ESK_WHEN_LESS | ESK_WHEN_EQUAL},
+    {"EQ", ESK_WHEN_EQUAL},   {"NE", ESK_WHEN_LESS | ESK_WHEN_GREATER},
+    {"GT", ESK_WHEN_GREATER}, {"GE", ESK_WHEN_GREATER | ESK_WHEN_EQUAL},
+    {"NULL", ESK_WHEN_NULL},
 };
 
 static const char *const types[] = {"",    "i8",  "i16", "i32", "i64", "u8",
@@ -131,9 +139,39 @@ static unsigned operand_bytes(char kind) {
                                         : (unsigned)(kind - '0');
 }
 
+/// Whether `name` is IF_LT, UNLESS_LT and so on, or IFC_LT, UNLESSC_LT: its
+/// opcode, and when it jumps.
+static bool if_named(const char *name, unsigned *op, uint8_t *when) {
+    static const struct {
+        const char *start;
+        unsigned op;
+        unsigned flip;
+    } starts[] = {
+        {"IF_", ESK_OP_IF, 0},
+        {"UNLESS_", ESK_OP_IF, ESK_WHEN_EVER},
+        {"IFC_", ESK_OP_IFC, 0},
+        {"UNLESSC_", ESK_OP_IFC, ESK_WHEN_EVER},
+    };
+    for (unsigned i = 0; i < sizeof starts / sizeof *starts; i++) {
+        size_t bytes = strlen(starts[i].start);
+        for (unsigned k = 0; k < sizeof relations / sizeof *relations; k++) {
+            if (strncmp(name, starts[i].start, bytes) == 0 &&
+                strcmp(name + bytes, relations[k].name) == 0) {
+                *op = starts[i].op;
+                *when = (uint8_t)(relations[k].when ^ starts[i].flip);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool op_put(struct assembler *assembler, char **words, unsigned count) {
     unsigned op = 0;
-    while (op < ESK_OP_COUNT_OF_ALL && strcmp(ops[op].name, words[0]) != 0) {
+    uint8_t when = 0;
+    bool is_if = if_named(words[0], &op, &when);
+    while (!is_if && op < ESK_OP_COUNT_OF_ALL &&
+           strcmp(ops[op].name, words[0]) != 0) {
         op++;
     }
     if (op == ESK_OP_COUNT_OF_ALL) {
@@ -148,6 +186,12 @@ static bool op_put(struct assembler *assembler, char **words, unsigned count) {
                    : op == ESK_OP_LDI64   ? ESK_PROGRAM_WIDE
                                           : 0;
     assembler->head[ESK_PROGRAM_FLAGS] |= flag;
+    if (op == ESK_OP_FOR && count > 5) {
+        /* Its exit is written last, and stands before its flags. */
+        char *exit = words[5];
+        memmove(words + 3, words + 2, 3 * sizeof *words);
+        words[2] = exit;
+    }
     unsigned at = 1;
     unsigned end = assembler->assembly->count + 1u;
     const char *kinds = ops[op].operands;
@@ -158,6 +202,10 @@ static bool op_put(struct assembler *assembler, char **words, unsigned count) {
     end += strchr(kinds, '*') != NULL ? extra : 0;
     put(assembler, op, 1);
     for (const char *kind = kinds; *kind != '\0' && *kind != '*'; kind++) {
+        if (is_if && kind[0] == '1' && kind[1] == 'j') {
+            put(assembler, when, 1);
+            continue;
+        }
         if (at >= count ||
             !operand_put(assembler, *kind, words[at], (uint16_t)end)) {
             return fail(assembler, "operand of", words[0]);
@@ -275,11 +323,9 @@ static bool line_put(struct assembler *assembler, char *line) {
 }
 
 void esk_assembly_seal(uint8_t *bytes, uint16_t count) {
+    uint16_t sealed = (uint16_t)(count - ESK_PROGRAM_CRC_BYTES);
     esk_store_u16(bytes + ESK_PROGRAM_BYTES, count);
-    uint32_t crc = esk_crc32c(UINT32_MAX, bytes, ESK_PROGRAM_CRC);
-    crc = esk_crc32c(crc, bytes + ESK_PROGRAM_HEAD,
-                     (uint16_t)(count - ESK_PROGRAM_HEAD));
-    esk_store_u32(bytes + ESK_PROGRAM_CRC, ~crc);
+    esk_store_u32(bytes + sealed, ~esk_crc32c(UINT32_MAX, bytes, sealed));
 }
 
 bool esk_assemble(struct esk_assembly *assembly, const char *text,
@@ -305,6 +351,7 @@ bool esk_assemble(struct esk_assembly *assembly, const char *text,
     assembler.head[ESK_PROGRAM_MAGIC + 1] = ESK_PROGRAM_MAGIC_1;
     assembler.head[ESK_PROGRAM_VERSION] = ESK_PROGRAM_VERSION_NOW;
     memcpy(assembly->bytes, assembler.head, sizeof assembler.head);
+    put(&assembler, 0, ESK_PROGRAM_CRC_BYTES);
     esk_assembly_seal(assembly->bytes, assembly->count);
     return true;
 }

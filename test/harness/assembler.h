@@ -37,7 +37,7 @@ struct esk_assembly {
 bool esk_assemble(struct esk_assembly *assembly, const char *text,
                   const struct esk_source *sources);
 
-/// Sets the length and the CRC of the first `count` bytes.
+/// Sets the length and the CRC of a program of `count` bytes.
 void esk_assembly_seal(uint8_t *bytes, uint16_t count);
 
 #endif

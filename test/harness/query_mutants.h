@@ -15,7 +15,7 @@ static const char *const mutant_seeds[] = {
     ".table 0\n.regs 8\n.params 1\n.ranges 1\n.out row c0\n.out int r1\n"
     "LDI8 r0 1\nCLEAR r1\n"
     "FOR c0 0x13 r0 r7 x 1 0x33 r0 r7\n"
-    "b: LD r6 c0.i32 4\nUNLESS_LT r0 r6 n\nAGG 15 r1 r6\nSUM r6 r1\nEMIT\n"
+    "b: UNLESSC_LT r6 r0 c0.i32 4 n\nAGG 15 r1 r6\nSUM r6 r1\nEMIT\n"
     "n: NEXT c0 b\nx: EMIT\nHALT",
     ".table 1\n.table 0\n.regs 8\n.out int r4\n.out rowtext c0 0 4\n"
     "LDI8 r0 5\nFOR c0 8 r0 r0 0\nFOR c1 0 r0 r0 x\n"
@@ -24,8 +24,9 @@ static const char *const mutant_seeds[] = {
     ".table 0\n.table 2\n.table 1\n.regs 12\n.helper 3 6 1 0 0 4\n"
     ".helper 1 3 2 6 1 4\n.helper 2 1 1 9 1 30\n.out int r6\n.out avg r1\n"
     "FOR c0 0 r0 r0 x\n"
-    "b: LDW r0 c0.u32 0\nGROUP h0\nAGGC 15 r1 c0.i32 4\nMOV r6 r0\nMOV r7 r1\n"
-    "PUSH h1\nFOR c1 6 r6 r6 y\nc: LD r9 c1.i16 0\nJVALUE r9 k\nPUSH h2\n"
+    "b: LD r0 c0.u32 0\nGROUP h0\nAGGC 15 r1 c0.i32 4\nMOV r6 r0\nMOV r7 r1\n"
+    "PUSH h1\nFOR c1 6 r6 r6 y\nc: LD r9 c1.i16 0\nUNLESS_NULL r9 r9 k\nPUSH "
+    "h2\n"
     "k: NEXT c1 c\ny: GET c2 r0 m\nm: NEXT c0 b\n"
     "x: FORH h0 z\nd: EMIT\nNEXTH h0 d\n"
     "z: FORH h1 w\ne: EMIT\nNEXTH h1 e\n"
@@ -55,7 +56,7 @@ static const char *const mutant_seeds[] = {
     "LDI32 r3 -1\nFOR c0 7 r1 r2 y\nc: EMIT\nNEXT c0 c\ny: HALT",
     ".regs 8\n.out int r2\n"
     "LDI8 r0 -7\nLDI8 r1 2\nADD r2 r0 r1\nSUB r2 r2 r1\nMUL r2 r2 r0\n"
-    "DIV r3 r2 r1\nREM r4 r2 r1\nIF_LE r3 r4 a\nJNULL r2 a\nEMIT\n"
+    "DIV r3 r2 r1\nREM r4 r2 r1\nIF_LE r3 r4 a\nIF_NULL r2 r2 a\nEMIT\n"
     "a: UNLESS_EQ r0 r1 c\nJMP c\nIF_NE r0 r1 c\nJMP16 c\nNULL r2\n"
     "c: UNLESS_NE r0 r1 d\nUNLESS_LE r0 r1 d\nIF_EQ r0 r1 d\nIF_LT r0 r1 d\n"
     "d: EMIT\nHALT",

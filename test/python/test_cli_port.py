@@ -280,7 +280,7 @@ def test_port_and_image_are_not_given_together(esker, image):
 
 def test_values_of_32_bits_are_read():
     # One output, a mean: count 2, sum 2^32 - 2 in two slots of 32 bits.
-    program = bytes(8) + bytes([0, 1, 0]) + bytes(5) + bytes([AVG, 0])
+    program = bytes(8) + bytes([0, 1, 0]) + bytes(1) + bytes([AVG, 0])
     row = bytes([1, 2, 1, 0xFE, 1, 0])
     assert list(_Decoder(program, 32).rows(row)) == [((2**32 - 2) / 2,)]
     assert list(_Decoder(program, 64).rows(row)) == [(((1 << 64) - 2) / 2,)]

@@ -47,7 +47,7 @@ def program(code, tables, outputs, registers=8, parameters=0, flags=0):
         0,
     )
     rest = entries + outputs + code
-    return head + struct.pack("<I", crc32c(head + rest)) + rest
+    return head + rest + struct.pack("<I", crc32c(head + rest))
 
 
 def scan(body, start):
@@ -55,9 +55,9 @@ def scan(body, start):
     loop = body + bytes([1])
     at = start + 7
     return (
-        struct.pack("<BBBBBH", 32, 0, 0, 0, 0, len(loop) + 4)
+        struct.pack("<BBHBBB", 23, 0, len(loop) + 4, 0, 0, 0)
         + loop
-        + struct.pack("<BBH", 33, 0, at)
+        + struct.pack("<BBH", 24, 0, at)
         + b"\0"
     )
 
@@ -86,8 +86,8 @@ def entry(table):
 def test_a_program_returns_values_of_every_type(log):
     outputs = bytes([OUT_INT, 0, OUT_FLOAT, 1, OUT_ROW_TEXT, 0])
     outputs += struct.pack("<HH", 12, 4) + bytes([OUT_ROW, 0])
-    body = bytes([8, 0, 0x07, 0, 8, 1, 0x0A, 4])
-    start = 16 + 8 + len(outputs)
+    body = bytes([8, 0, 0x07, 0, 0, 8, 1, 0x0A, 4, 0])
+    start = 12 + 8 + len(outputs)
     code = program(scan(body, start), [entry(log)], outputs, flags=6)
     rows = Program(code).run([log])
     assert rows == [
@@ -113,12 +113,12 @@ def test_what_is_no_program_is_refused_with_its_place(log):
     with pytest.raises(Corrupt):
         Program(b"no program, whatever it is").run([log])
     code = program(b"\1\2\x50\0", [entry(log)], b"")
-    with pytest.raises(Corrupt, match="at byte 25"):
+    with pytest.raises(Corrupt, match="at byte 21"):
         Program(code).run([log])
 
 
 def test_an_overflow_is_raised():
-    add = b"\7\0" + struct.pack("<q", 2**63 - 1) + b"\x0f\1\0\0\0"
+    add = b"\7\0" + struct.pack("<q", 2**63 - 1) + b"\x0e\1\0\0\0"
     with pytest.raises(Limit):
         Program(program(add, [], b"", flags=1)).run([])
 
@@ -131,8 +131,8 @@ def test_a_kv_table_has_rows(volume):
         outputs = bytes([OUT_ROW_TEXT, 0]) + struct.pack("<HH", 0, 4)
         outputs += bytes([OUT_INT, 0, OUT_ROW_TEXT, 0])
         outputs += struct.pack("<HH", 17, 8)
-        start = 16 + 8 + len(outputs)
-        body = bytes([8, 0, 0x04, 9])
+        start = 12 + 8 + len(outputs)
+        body = bytes([8, 0, 0x04, 9, 0])
         table = (rows.fingerprint, rows.row_bytes, 3)
         code = program(scan(body, start), [table], outputs, flags=4)
         assert sorted(Program(code).run([rows]))[2] == ("c", -(2**63), "text")

@@ -16,6 +16,7 @@ from eskerdb.cli.answer import print_result
 from eskerdb.cli.output import complain
 from eskerdb.errors import Limit
 from eskerdb.line import Device, Line, Refused
+from eskerdb.program import HEAD_BYTES
 from eskerdb.sql import syntax as s
 from eskerdb.sql import tables
 from eskerdb.sql.access import Limits
@@ -227,7 +228,7 @@ class _Select:
         return fewer
 
     def _helper_at(self, index: int) -> int:
-        return 16 + 8 * self.code.bytes[8] + 8 * index
+        return HEAD_BYTES + 8 * self.code.bytes[8] + 8 * index
 
     def _refuse(self, message: str) -> Refusal:
         return self._source.refuse(self._statement.span, message)

@@ -23,31 +23,48 @@ OUTPUTS_MAX = 64
 WIDE, FLOATS, TEXT, JOINS, HELPED, RANGED = 1, 2, 4, 8, 16, 32
 
 NAMES = (
-    "HALT EMIT NULL MOV LDI8 LDI16 LDI32 LDI64 LD LDW NULLIF CLEAR AGG AGGC "
-    "SUM ADD SUB MUL DIV REM UNLESS_LT UNLESS_LE UNLESS_EQ UNLESS_NE IF_LT "
-    "IF_LE IF_EQ IF_NE JNULL JVALUE JMP JMP16 FOR NEXT COUNT ADVANCE GET PUSH "
+    "HALT EMIT NULL MOV LDI8 LDI16 LDI32 LDI64 LD NULLIF CLEAR AGG AGGC SUM "
+    "ADD SUB MUL DIV REM IF IFC JMP JMP16 FOR NEXT COUNT ADVANCE GET PUSH "
     "GROUP FORH NEXTH LDT TEXT FADD FSUB FMUL FDIV FLOAT TRUNC FCMP ROUND "
     "FSUM FAVG FAGG LENGTH SUBSTR LDR"
 )
 OPS = {name: number for number, name in enumerate(NAMES.split())}
-_OPPOSITE = {
-    **{f"UNLESS_{r}": f"IF_{r}" for r in ("LT", "LE", "EQ", "NE")},
-    **{f"IF_{r}": f"UNLESS_{r}" for r in ("LT", "LE", "EQ", "NE")},
-    "JNULL": "JVALUE",
-    "JVALUE": "JNULL",
+# When IF and IFC jump: bits of their last operand but one.
+LESS, EQUAL, GREATER, NULL = 1, 2, 4, 8
+_EVER = LESS | EQUAL | GREATER | NULL
+_RELATIONS = {
+    "LT": LESS,
+    "LE": LESS | EQUAL,
+    "EQ": EQUAL,
+    "NE": LESS | GREATER,
+}
+# Names of what IF is written for; one register is compared with itself.
+_JUMPS = {
+    **{f"IF_{name}": when for name, when in _RELATIONS.items()},
+    **{f"UNLESS_{name}": when ^ _EVER for name, when in _RELATIONS.items()},
+    "JNULL": NULL,
+    "JVALUE": NULL ^ _EVER,
 }
 _TEXT_IF = 4  # of TEXT's first operand
 TEXT_REFERRED = 16
 # Operand bytes before a jump of one byte.
 _SHORT = {
-    **dict.fromkeys(_OPPOSITE, 2),
-    "JNULL": 1,
-    "JVALUE": 1,
+    "IF": 3,
+    "IFC": 6,
     "JMP": 0,
     "ADVANCE": 2,
     "GET": 2,
     "TEXT": 9,
 }
+
+
+def _swapped(when: int) -> int:
+    """Returns when an IF jumps whose operands are exchanged."""
+    return (
+        when & (EQUAL | NULL)
+        | (GREATER if when & LESS else 0)
+        | (LESS if when & GREATER else 0)
+    )
 
 
 @dataclass(eq=False)
@@ -108,7 +125,8 @@ class _Op:
             how = bytes([self.operands[0] ^ _TEXT_IF])
             head = head[:1] + how + self.operands[1:]
         else:
-            head = bytes([OPS[_OPPOSITE[self.name]]]) + self.operands
+            when = bytes([self.operands[-1] ^ _EVER])
+            head = head[:-1] + when
         return head + bytes([len(far)]) + far
 
 
@@ -134,9 +152,30 @@ class Program:
     references: list[tuple[_Op, int, int]] = field(default_factory=list)
 
     def op(self, name: str, *operands: int, target: Label | None = None) -> _Op:
-        """Adds an instruction whose operands are bytes."""
+        """Adds an instruction whose operands are bytes, or an IF."""
+        if name in _JUMPS:
+            assert target is not None
+            return self._jump(_JUMPS[name], operands[0], operands[-1], target)
         self._flag(name)
         made = _Op(name, bytes(operands), target)
+        self.ops.append(made)
+        return made
+
+    def _jump(self, when: int, a: int, b: int, target: Label) -> _Op:
+        """Adds an IF: a jump where a and b compare as `when` says."""
+        last = self.ops[-1] if self.ops else None
+        name, column = "IF", b""
+        if (
+            isinstance(last, _Op)
+            and last.name == "LD"
+            and last.operands[0] in (a, b)
+        ):
+            # The column that was just loaded is compared.
+            self.ops.pop()
+            name, column = "IFC", last.operands[1:]
+            if last.operands[0] != a:
+                a, b, when = b, a, _swapped(when)
+        made = _Op(name, bytes([a, b, *column, when]), target)
         self.ops.append(made)
         return made
 
@@ -177,12 +216,11 @@ class Program:
             return
         raise AssertionError(value)
 
-    def loop(
-        self, name: str, operands: bytes, tail: bytes, exit: Label
-    ) -> Label:
-        """Adds a FOR or FORH; returns where its body begins."""
+    def loop(self, name: str, operand: int, tail: bytes, exit: Label) -> Label:
+        """Adds a FOR or FORH, its operands behind the exit in `tail`; returns
+        where its body begins."""
         self._flag(name)
-        self.ops.append(_Op(name, operands, exit, tail=tail))
+        self.ops.append(_Op(name, bytes([operand]), exit, tail=tail))
         body = Label()
         self.place(body)
         return body
@@ -247,7 +285,7 @@ class Program:
         halt = _Op("HALT", b"")
         code.append(halt)
         start = (
-            16
+            12
             + 8 * (len(self.tables) + len(self.helpers))
             + 2 * len(self.outputs)
         )
@@ -288,7 +326,7 @@ class Program:
             len(self.helpers),
             self.ranges,
         )
-        return head + struct.pack("<I", crc32c(head + rest)) + rest
+        return head + rest + struct.pack("<I", crc32c(head + rest))
 
     @staticmethod
     def _laid_out(code: list[_Op | Label]) -> int:
@@ -319,14 +357,14 @@ class Program:
 def listing(program: bytes) -> list[str]:
     """Returns the instructions of a program as text, for tests and people."""
     tables, outputs, helpers = program[8], program[9], program[10]
-    at = 16 + 8 * (tables + helpers) + 2 * outputs
+    at = 12 + 8 * (tables + helpers) + 2 * outputs
     names = NAMES.split()
     lines = []
     while True:
         name = names[program[at]]
         size = _SIZES[name]
         if name == "FOR":
-            size += 4 * (program[at + 2] >> 4)
+            size += 4 * (program[at + 4] >> 4)
         operands = program[at + 1 : at + size]
         lines.append(f"{at} {name} {operands.hex(' ')}".rstrip())
         at += size
@@ -337,10 +375,9 @@ def listing(program: bytes) -> list[str]:
 _SIZES = dict(
     zip(
         NAMES.split(),
-        [1, 1, 2, 3, 3, 4, 6, 10, 4, 5, 3, 2, 4, 5, 3]
-        + [4] * 13
-        + [3, 3, 2, 3, 7, 4, 3, 4, 4, 2, 2, 4, 4, 6, 11, 4, 4, 4, 4, 3, 3]
-        + [4, 4, 3, 3, 4, 4, 9, 4],
+        [1, 1, 2, 3, 3, 4, 6, 10, 5, 3, 2, 4, 6, 3, 4, 4, 4, 4, 4, 5, 8, 2, 3]
+        + [7, 4, 3, 4, 4, 2, 2, 4, 4, 6, 11, 4, 4, 4, 4, 3, 3, 4, 4, 3, 3, 4]
+        + [4, 9, 4],
         strict=True,
     )
 )

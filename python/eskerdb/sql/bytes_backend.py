@@ -226,8 +226,8 @@ class _Writer(Expressions, Emitter):
         self.places[scan.number] = cursor, table
         return cursor
 
-    def _for(self, scan: Scan, flags: int) -> tuple[bytes, bytes]:
-        """Returns the operands of a FOR, and its ranges."""
+    def _for(self, scan: Scan, flags: int) -> tuple[int, bytes]:
+        """Returns the cursor of a FOR, and its operands behind the exit."""
         cursor = self._cursor(scan)
         key = scan.table.columns[scan.table.key].bytes
         lo = hi = 0
@@ -246,7 +246,7 @@ class _Writer(Expressions, Emitter):
         ranges = b"".join(self._range(scan, r) for r in scan.ranges)
         flags |= len(scan.ranges) << 4
         self.program.ranges = max(self.program.ranges, len(scan.ranges))
-        return bytes([cursor, flags, lo, hi]), ranges
+        return cursor, bytes([flags, lo, hi]) + ranges
 
     def _reference(self, value: e.Expr) -> int:
         """Returns the register that refers to a text."""
@@ -293,17 +293,17 @@ class _Writer(Expressions, Emitter):
 
     @contextmanager
     def loop(self, scan: Scan) -> Iterator[None]:
-        operands, ranges = self._for(scan, 0)
+        cursor, operands = self._for(scan, 0)
         exit = Label()
-        body = self.program.loop("FOR", operands, ranges, exit)
+        body = self.program.loop("FOR", cursor, operands, exit)
         with self.scope():
             yield
-        self.program.next("NEXT", operands[0], body)
+        self.program.next("NEXT", cursor, body)
         self.program.place(exit)
 
     def open(self, scan: Scan) -> None:
-        operands, ranges = self._for(scan, _OPEN)
-        self.program.op("FOR", *operands, 0, 0, *ranges)
+        cursor, operands = self._for(scan, _OPEN)
+        self.program.op("FOR", cursor, 0, 0, *operands)
 
     @contextmanager
     def advance(self, scan: Scan, key: e.Expr, outer: bool) -> Iterator[None]:
@@ -502,13 +502,14 @@ class _Writer(Expressions, Emitter):
         if isinstance(value, e.Column) and not known:
             cursor, table = self.places[value.scan]
             column = table.columns[value.index]
-            if column.missing is None and column.offset < 256:
+            if column.missing is None:
                 if column.kind in ("f32", "f64"):
                     self.program.flags |= asm.FLOATS
                 elif not value.type.fits_32_bits:
                     self.program.flags |= asm.WIDE
                 place = cursor * 16 + TYPES[column.kind]
-                self.program.op("AGGC", mask, window, place, column.offset)
+                offset = column.offset.to_bytes(2, "little")
+                self.program.op("AGGC", mask, window, place, *offset)
                 return
         op = "FAGG" if value.type.kind == "f64" else "AGG"
         self.program.op(op, mask, window, self.value(value))
@@ -640,8 +641,7 @@ class _Writer(Expressions, Emitter):
     @contextmanager
     def each(self, records: Records) -> Iterator[None]:
         exit = Label()
-        operand = bytes([records.number])
-        body = self.program.loop("FORH", operand, b"", exit)
+        body = self.program.loop("FORH", records.number, b"", exit)
         with self.scope():
             yield
         self.program.next("NEXTH", records.number, body)

@@ -213,18 +213,33 @@ class Expressions:
 
     def _load(self, r: int, cursor: int, column: TableColumn) -> None:
         place = cursor * 16 + TYPES[column.kind]
-        if column.offset < 256:
-            self.program.op("LD", r, place, column.offset)
-        else:
-            offset = column.offset.to_bytes(2, "little")
-            self.program.op("LDW", r, place, *offset)
+        offset = column.offset.to_bytes(2, "little")
+        self.program.op("LD", r, place, *offset)
 
     def _arithmetic(self, expr: e.Arithmetic, r: int) -> None:
         op = _OPS[expr.op]
-        left, right = self.value(expr.left), self.value(expr.right)
+        left = self.value(expr.left)
+        opposite = self._opposite(expr)
+        if opposite is not None:
+            self.program.op("SUB" if op == "ADD" else "ADD", r, left, opposite)
+            return
+        right = self.value(expr.right)
         if expr.type.kind == "f64":
             op = "F" + op
         self.program.op(op, r, left, right)
+
+    def _opposite(self, expr: e.Arithmetic) -> int | None:
+        """Returns the register of -c where a constant c is added or
+        subtracted, and only -c is in a register; else None."""
+        if (
+            expr.op not in "+-"
+            or expr.type.kind == "f64"
+            or not isinstance(expr.right, e.Constant)
+            or expr.right.value is None
+            or int(expr.right.value) in self._constants
+        ):
+            return None
+        return self._constants.get(-int(expr.right.value))
 
     def _negate(self, expr: e.Negate, r: int) -> None:
         value = self.value(expr.operand)

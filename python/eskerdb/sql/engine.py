@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from itertools import repeat
 from typing import Any
 
-from eskerdb.program import RUNS, KvRows, Program, runs_plan
+from eskerdb.program import HEAD_BYTES, RUNS, KvRows, Program, runs_plan
 from eskerdb.sql import plan as p
 from eskerdb.sql import planner, tables
 from eskerdb.sql import syntax as s
@@ -262,7 +262,7 @@ class Select:
         """Says what an order of many rows takes of a scratch."""
         code = self.code.bytes
         for number in range(code[10]):
-            entry = 16 + 8 * (code[8] + number)
+            entry = HEAD_BYTES + 8 * (code[8] + number)
             if code[entry] != RUNS:
                 continue
             plan = runs_plan(code[entry + 1], code[entry + 6 : entry + 8])
