@@ -31,6 +31,13 @@ int esk_tree_cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
 void esk_tree_cache_replace(struct esk_tree *tree, uint32_t address,
                             uint8_t level);
 void esk_tree_cache_end(struct esk_tree *tree, bool failed);
+
+/// The cached page, or node, `at` is now at address `to`, also for the pages
+/// behind it.
+void esk_tree_cache_written(struct esk_tree *tree, uint8_t at, uint32_t to);
+
+/// The first `done` pages were written: they leave the cache.
+void esk_tree_cache_shorten(struct esk_tree *tree, uint8_t done);
 void esk_tree_cache_drop(struct esk_tree *tree);
 
 /* room.c */

@@ -39,10 +39,13 @@ static void page_drop(struct esk_tree *tree, uint8_t at) {
     esk_pool_unpin(&tree->pool, frame);
 }
 
-/// Replaces the child address `from` by `to` in the pages from `at` on.
-static void parents_point(struct esk_tree *tree, uint8_t at, uint32_t from,
-                          uint32_t to) {
-    for (; at < esk_tree_kept(tree)->count; at++) {
+void esk_tree_cache_written(struct esk_tree *tree, uint8_t at, uint32_t to) {
+    uint8_t frame = esk_tree_kept(tree)->pages[at].frame;
+    uint32_t from = address_of(frame);
+    esk_pool_rename(&tree->pool, frame, from, to);
+    esk_pool_unpin(&tree->pool, frame);
+    tree->changes++; /* no path is valid any more */
+    while (++at < esk_tree_kept(tree)->count) {
         uint8_t *page = page_of(tree, esk_tree_kept(tree)->pages[at].frame);
         uint8_t level = page[ESK_TREE_PAGE_LOW];
         level = level == 1 ? 2 : level;
@@ -60,26 +63,27 @@ static void parents_point(struct esk_tree *tree, uint8_t at, uint32_t from,
     }
 }
 
+void esk_tree_cache_shorten(struct esk_tree *tree, uint8_t done) {
+    struct esk_tree_kept *kept = esk_tree_kept(tree);
+    kept->count = (uint8_t)(kept->count - done);
+    memmove(kept->pages, kept->pages + done, kept->count * sizeof *kept->pages);
+}
+
 static int cache_flush(struct esk_tree *tree) {
     struct esk_tree_kept *kept = esk_tree_kept(tree);
     uint8_t done = 0;
     int status = ESK_OK;
     while (done < kept->count && status == ESK_OK) {
         uint8_t frame = kept->pages[done].frame;
-        uint32_t from = address_of(frame);
         uint32_t to = 0;
         status = esk_tree_page_write(tree, page_of(tree, frame),
-                                     tree->now.root == from, &to);
+                                     tree->now.root == address_of(frame), &to);
         if (status == ESK_OK) {
-            esk_pool_rename(&tree->pool, frame, from, to);
-            esk_pool_unpin(&tree->pool, frame);
+            esk_tree_cache_written(tree, done, to);
             done++;
-            parents_point(tree, done, from, to);
-            tree->changes++; /* no path is valid any more */
         }
     }
-    kept->count = (uint8_t)(kept->count - done);
-    memmove(kept->pages, kept->pages + done, kept->count * sizeof *kept->pages);
+    esk_tree_cache_shorten(tree, done);
     return status;
 }
 

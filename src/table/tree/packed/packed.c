@@ -290,39 +290,15 @@ static uint8_t page_fill(struct esk_tree *tree, uint8_t first, bool *root) {
     return (uint8_t)(at - first);
 }
 
-/// Replaces the child `from` by `to` in the cached nodes from `at` on.
-static void parents_point(struct esk_tree *tree, uint8_t at, uint32_t from,
-                          uint32_t to) {
-    const struct esk_tree_kept *kept = tree->kept;
-    for (; at < kept->count; at++) {
-        struct esk_btree_node node;
-        const uint8_t *frame =
-            esk_pool_page(&tree->pool, kept->pages[at].frame);
-        kept_view(tree, at, &node);
-        for (uint16_t i = 0;
-             frame[ESK_TREE_PAGE_LOW] > 1 && i < esk_btree_count(&node); i++) {
-            uint8_t *child = esk_btree_child(&node, i);
-            if (esk_load_u32(child) == from) {
-                esk_store_u32(child, to);
-            }
-        }
-    }
-}
-
 /// The cached nodes `first` to `end` - 1 are now in the page at `position`.
 static void nodes_place(struct esk_tree *tree, uint8_t first, uint8_t end,
                         uint32_t position) {
     uint32_t page = position % esk_ring_pages(&tree->ring);
     for (uint8_t at = first; at < end; at++) {
-        uint8_t frame = tree->kept->pages[at].frame;
-        uint32_t from = kept_address(tree, at);
-        uint32_t to = address_make(page, (uint8_t)(at - first));
-        parents_point(tree, (uint8_t)(at + 1u), from, to);
-        esk_pool_rename(&tree->pool, frame, from, to);
-        esk_pool_unpin(&tree->pool, frame);
+        esk_tree_cache_written(tree, at,
+                               address_make(page, (uint8_t)(at - first)));
     }
     tree->packed->read_at = position;
-    tree->changes++; /* no path is valid any more */
 }
 
 /// The commit: writes the changed nodes (tnc-ubifs-2010, section 6.2).
@@ -348,8 +324,7 @@ static int packed_flush(struct esk_tree *tree) {
             done = end;
         }
     }
-    kept->count = (uint8_t)(kept->count - done);
-    memmove(kept->pages, kept->pages + done, kept->count * sizeof *kept->pages);
+    esk_tree_cache_shorten(tree, done);
     return status;
 }
 
@@ -375,6 +350,8 @@ static int packed_place(struct esk_tree *tree, struct esk_tree_work *work,
                         bool root, uint32_t *address) {
     esk_tree_replace(tree, work->address, work->level);
     work->page[ESK_TREE_PAGE_LOW] = work->level;
+    work->page[ESK_TREE_PAGE_TOP] = work->level;
+    work->page[ESK_TREE_PAGE_HEIGHT] = tree->now.height;
     ESK_TRY(esk_tree_cache_keep(tree, work->frame, root, address));
     if (root) {
         tree->now.root = *address;
