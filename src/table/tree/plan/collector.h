@@ -8,8 +8,6 @@
 
 #include <stdint.h>
 
-#include "base/scale.h"
-
 enum esk_collector_shares {
     ESK_COLLECTOR_SLACK = 64, ///< one page in so many is kept free as well
     ESK_COLLECTOR_SPARE = 64, ///< one block in so many, at least one, may go
@@ -171,10 +169,9 @@ static inline uint32_t esk_packed_nodes_max(uint32_t sure, uint32_t block_pages,
     uint32_t step =
         esk_packed_step_nodes(esk_packed_step(block_pages, each, most), height);
     uint32_t room = sure > reserve ? (sure - reserve) / 3u : 0;
-    uint32_t rest = 0;
-    return room > more + 1u ? esk_scale((room - more - 1u) * each, step,
-                                        step + more * each, &rest)
-                            : 0;
+    return room > more + 1u
+               ? (room - more - 1u) * step / (step + more * each) * each
+               : 0;
 }
 
 #endif
