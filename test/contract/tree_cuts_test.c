@@ -160,7 +160,7 @@ static void tree_make(uint8_t store, size_t region) {
         table.key_bytes = 4;
     }
     if (store == ESK_STORE_TNC) { /* the smallest region is larger */
-        table.blocks += 40 / regions[region].geometry.block_pages;
+        table.blocks += 40u / regions[region].geometry.block_pages;
     }
     ESK_CHECK_INT(
         esk_model_tree_make(&model, &table, &regions[region].geometry, 1),
