@@ -268,8 +268,8 @@ int esk_program_set_text(struct esk_program *program, uint8_t parameter,
 /// Returns  ESK_OK: a row is ready; ESK_AGAIN: call again; ESK_END;
 ///          ESK_E_LIMIT: an overflow, or too many groups; ESK_E_STALE: rows
 ///          were dropped that the query had yet to read; ESK_E_IO; as the calls
-///          of the tables. After a failure each call returns ESK_E_INVALID:
-///          begin again.
+///          of the tables, and of esker/runs.h where it sorts by runs. After a
+///          failure each call returns ESK_E_INVALID: begin again.
 /// Costs    budget page reads, and 3 or a path for each FOR and GET. Sorting
 ///          the records of a helper is not divided.
 int esk_program_step(struct esk_program *program, uint16_t budget);
