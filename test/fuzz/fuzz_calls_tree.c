@@ -318,7 +318,7 @@ static bool run_start(struct run *run, const uint8_t *data) {
     table.frames = (uint8_t)(table.frames + table.write_frames);
     if (packs) { /* from height 1 on */
         table.k_percent = (uint8_t)(table.k_percent % 41u + 10u);
-        table.frames = (uint8_t)(5 + 4 * (data[2] >> 5) + (data[2] & 3u));
+        table.frames = (uint8_t)(5u + 4u * (data[2] >> 5) + (data[2] & 3u));
         table.merges = (data[2] & 4u) != 0;
     }
     struct esk_sim_config config = {
