@@ -28,6 +28,7 @@ struct small {
     uint16_t key_bytes;
     uint16_t row_bytes;
     uint8_t store;
+    uint8_t frames;
 };
 
 struct model {
@@ -45,6 +46,8 @@ static const uint8_t stores_swept[] = {ESK_STORE_INPLACE, ESK_STORE_JOURNALED,
 static const uint16_t block_pages_swept[] = {1, 2, 4, 8, 16, 64};
 static const uint16_t blocks_swept[] = {2, 3, 4, 5, 6, 8, 10, 14, 20, 28, 40};
 static const uint16_t rows_swept[] = {4, 8, 12, 20, 32, 64};
+
+static const uint8_t frames_swept[] = {0, 255, 5, 40, 9}; ///< of tnc
 
 static const struct esk_node_store *const stores[] = {
     [ESK_STORE_INPLACE] = &esk_store_inplace,
@@ -68,8 +71,15 @@ static uint32_t rows_promised(const struct small *small) {
             .index_entry_bytes = (uint16_t)(small->key_bytes + 4),
             .store = small->store,
             .k_percent = small->store == ESK_STORE_MU ? 50 : 0,
-            .fill_percent = 50};
+            .fill_percent = 50,
+            .frames = small->frames};
         esk_tree_plan_headers(&need);
+        if (small->store == ESK_STORE_TNC) {
+            /* As esk_tree_create chooses: that of one row. */
+            struct esk_tree_need one = need;
+            one.rows = 1;
+            (void)esk_tree_plan_best_k(&one, &need.k_percent);
+        }
         if (esk_tree_plan(&need, &plan) == ESK_OK &&
             plan.blocks_least <= small->blocks) {
             least = need.rows;
@@ -123,11 +133,9 @@ static int start(struct model *model, const struct small *small) {
     return status;
 }
 
-static void opened(struct model *model, uint8_t store) {
-    struct esk_tree_config config = {
-        .store = stores[store],
-        .frames = store == ESK_STORE_TNC ? 0 : 8,
-    };
+static void opened(struct model *model, const struct small *small) {
+    struct esk_tree_config config = {.store = stores[small->store],
+                                     .frames = small->frames};
     struct esk_table_info info;
     ESK_CHECK_INT(esk_volume_find(&model->volume, "t", &info), ESK_OK);
     uint32_t bytes = esk_tree_arena_bytes(&model->volume, &info, &config);
@@ -218,6 +226,12 @@ static bool region_make(uint32_t number, struct small *small) {
     small->key_bytes = (uint16_t)(1u << number % 5);
     number /= 5;
     small->row_bytes = rows_swept[number % 6];
+    small->frames = 8;
+    if (small->store == ESK_STORE_TNC) {
+        uint32_t drawn = small->blocks + 3u * small->row_bytes +
+                         5u * small->key_bytes + small->page_bytes / 128u;
+        small->frames = frames_swept[drawn % 5];
+    }
     bool ends = small->store == ESK_STORE_MU &&
                 small->page_bytes <= 16 * small->key_bytes;
     return small->row_bytes > small->key_bytes && !ends;
@@ -233,9 +247,11 @@ ESK_TEST(tree_that_is_created_holds_the_rows_that_are_planned) {
         if (!region_make(number, &small)) {
             continue;
         }
-        ESK_CONTEXT("store %u, %u blocks of %u pages of %u, row %u, key %u",
+        ESK_CONTEXT("store %u, %u blocks of %u pages of %u, row %u, key %u, "
+                    "%u frames",
                     small.store, small.blocks, small.block_pages,
-                    small.page_bytes, small.row_bytes, small.key_bytes);
+                    small.page_bytes, small.row_bytes, small.key_bytes,
+                    small.frames);
         int status = start(&model, &small);
         if (status != ESK_OK) {
             ESK_CHECK(status == ESK_E_SCHEMA ||
@@ -243,7 +259,7 @@ ESK_TEST(tree_that_is_created_holds_the_rows_that_are_planned) {
             refused++;
             continue;
         }
-        opened(&model, small.store);
+        opened(&model, &small);
         lived(&model, &small);
         end(&model);
         created++;
