@@ -119,6 +119,19 @@ CC_uncounted := gcc
 CFLAGS_uncounted := -O1 -g1 -DESK_ASSERTS=1 -DESK_COUNTERS=0
 uncounted_program := build/uncounted/test/contract/tree_collect_test
 
+# Slots of 32 bits: what has slots is compiled, the rest is of flavour test.
+CC_narrow := gcc
+CFLAGS_narrow := -O1 -g1 -DESK_ASSERTS=1 -DESK_QUERY_BITS=32
+narrow_programs := $(patsubst %,build/narrow/test/contract/%_test, \
+    query_ops query_jumps query_check)
+ifeq ($(FLAVOUR),narrow)
+CORE := $(filter src/query/% src/base/slot.c,$(CORE))
+HARNESS := test/harness/assembler.c
+PORT :=
+OTHERS := $(foreach l,harness port,build/test/libesker_$(l).a) \
+    build/test/libesker.a
+endif
+
 CC_asan := gcc
 CFLAGS_asan := -O1 -g1 -DESK_ASSERTS=1 -fsanitize=address,undefined \
     -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -169,8 +182,9 @@ test: setup-test ## unit, contract, regression and Python tests
 	@$(MAKE) FLAVOUR=test tests shapes powercuts
 	@$(foreach f,$(SHAPES),$(MAKE) FLAVOUR=$(f) shapes &&) true
 	@$(MAKE) FLAVOUR=uncounted $(uncounted_program)
+	@$(MAKE) FLAVOUR=narrow $(narrow_programs)
 	@scripts/run_tests --python --readme $(call test_programs,test) \
-	    $(shape_programs) $(uncounted_program)
+	    $(shape_programs) $(uncounted_program) $(narrow_programs)
 
 .PHONY: test-c
 test-c: setup-build ## the C tests alone
@@ -403,7 +417,7 @@ $(B)/obj/%.o: %.cpp Makefile
 $(call program,$(TESTS) $(POWERCUT) $(FUZZ) $(BENCH) $(SHAPE)): \
     $(B)/%: $(B)/obj/%.o $(LIBRARIES)
 	@mkdir -p $(@D)
-	@$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARIES) -lm \
+	@$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARIES) $(OTHERS) -lm \
 	    $(LIBS_$(notdir $*))
 
 # A port of a vendor's library: X_test is linked with X.c, where there is one,
