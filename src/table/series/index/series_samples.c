@@ -10,7 +10,6 @@
 /// A key costs only its own bytes. When RAM is full, cells become twice as
 /// wide. With rows at an even rate a lookup is one read or two. A pause within
 /// a cell costs a search there; a spline with an index log has no such cost.
-#include "base/scale.h"
 #include "table/series/series_rows.h"
 
 /// At the start of the part's memory.
@@ -21,9 +20,6 @@ struct samples {
     uint8_t shift;
     esk_key key[]; ///< of the first page in the cell or after it
 };
-
-/// Products of numbers below this do not overflow in esk_scale.
-#define SCALE_MAX (UINT32_C(1) << 30)
 
 static struct samples *samples_of(const struct esk_series *series) {
     return series->key_memory;
@@ -40,24 +36,22 @@ static void samples_init(struct esk_series *series) {
 /// wide.
 static void room_make(struct samples *samples, uint32_t tail) {
     uint32_t gone = (tail >> samples->shift) - samples->first;
+    bool wider = gone == 0 || gone >= samples->count;
     uint16_t kept = 0;
-    if (gone > 0 && gone < samples->count) {
-        samples->first += gone;
-        samples->count = (uint16_t)(samples->count - gone);
-        memmove(samples->key, samples->key + gone,
-                samples->count * sizeof samples->key[0]);
-        return;
-    }
-    for (uint16_t i = 0; i < samples->count; i++) {
+    for (uint16_t i = wider ? 0 : (uint16_t)gone; i < samples->count; i++) {
         /* The first of two cells that become one has its key. */
-        if (i == 0 || ((samples->first + i) & 1u) == 0) {
+        if (!wider || i == 0 || (((uint16_t)samples->first + i) & 1u) == 0) {
             samples->key[kept] = samples->key[i];
             kept++;
         }
     }
-    samples->first >>= 1;
     samples->count = kept;
-    samples->shift++;
+    if (wider) {
+        samples->first >>= 1;
+        samples->shift++;
+    } else {
+        samples->first += gone;
+    }
 }
 
 static void samples_add(struct esk_series *series, uint32_t position,
@@ -100,15 +94,15 @@ static void samples_guess(struct esk_series *series, esk_key key,
     esk_key part = key - samples->key[low - 1u];
     esk_key whole =
         (last ? series->newest : samples->key[low]) - samples->key[low - 1u];
-    uint32_t rest = 0;
     *position = at;
-    while (whole > SCALE_MAX) {
+    /* So that a product is right up to 65,535 pages. */
+    while (whole > UINT16_MAX) {
         whole >>= 1;
         part >>= 1;
     }
     if (part < whole) {
         *position +=
-            esk_scale(end - at, (uint32_t)part, (uint32_t)whole, &rest);
+            (uint32_t)(uint16_t)(end - at) * (uint16_t)part / (uint16_t)whole;
     }
 }
 
