@@ -60,8 +60,19 @@ esk_btree_layout_of(const struct esk_btree_layout *layout) {
 static inline uint16_t esk_btree_capacity(const struct esk_btree_layout *layout,
                                           uint8_t level, uint8_t height) {
     layout = esk_btree_layout_of(layout);
+    if (ESK_SHAPED_TREE(!esk_shape_tree.shares, false)) {
+        return layout->node_entries[level == 1 ? 0 : 1]; /* one node a page */
+    }
     return level < height ? layout->node_entries[level - 1]
                           : layout->root_entries[level - 1];
+}
+
+/// Where the node of `level` begins in a page.
+static inline uint16_t esk_btree_offset(const struct esk_btree_layout *layout,
+                                        uint8_t level) {
+    return ESK_SHAPED_TREE(!esk_shape_tree.shares, false)
+               ? esk_btree_layout_of(layout)->offset[0]
+               : esk_btree_layout_of(layout)->offset[level - 1];
 }
 
 /// Bytes of an entry of a node of `level`.
@@ -81,7 +92,7 @@ static inline void esk_btree_view_inline(const struct esk_btree_layout *layout,
                                          uint8_t height,
                                          struct esk_btree_node *node) {
     layout = esk_btree_layout_of(layout);
-    uint8_t *base = page + layout->offset[level - 1];
+    uint8_t *base = page + esk_btree_offset(layout, level);
     node->count = page + ESK_ENVELOPE_COUNT;
     if (layout->counts_inside) {
         node->count = base;

@@ -171,7 +171,7 @@ static uint16_t handle_bytes(const struct esk_btree_layout *layout,
 
 /// A page, or a node's share of one.
 static uint16_t frame_bytes(const struct esk_btree_layout *layout) {
-    return layout->offset[layout->height_max];
+    return esk_btree_layout_of(layout)->offset[layout->height_max];
 }
 
 /// Bytes of what only this kind of store has.
@@ -328,32 +328,34 @@ static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
     region_take(info, config, region);
     struct esk_tree *made = memory.tree;
     memset(made, 0, memory.tree_bytes);
-    made->layout = *layout;
+    if (ESK_SHAPED_TREE(false, true)) {
+        made->layout = *layout;
+        made->store = config->store;
+        made->merge = config->merge;
+        made->batches = batches_of(config);
+        made->write_cache = cache_of(config);
+    }
+    layout = esk_tree_layout(made);
     esk_table_make(&made->table, volume, info->id, arena);
-    made->store = config->store;
-    made->merge = config->merge;
-    made->batches = batches_of(config);
     made->batch = memory.batch;
     if (made->batch != NULL) {
         memset(made->batch, 0, sizeof *made->batch);
         made->batch->pages = batch_pages(config);
     }
-    made->write_cache = cache_of(config);
     made->kept = memory.kept;
     if (made->kept != NULL) {
         memset(made->kept, 0, sizeof *made->kept);
-        made->kept->most = write_frames(config, &made->layout, memory.frames);
+        made->kept->most = write_frames(config, layout, memory.frames);
     }
     made->own = memory.own;
-    uint16_t key_bytes = esk_tree_layout(made)->key_bytes;
+    uint16_t key_bytes = layout->key_bytes;
     made->pending = memory.pending;
     made->low = made->pending + ESK_TREE_CHILD_BYTES + key_bytes;
     made->probe = made->low + key_bytes;
-    made->lru_n = is_lru_n(&made->layout, config);
+    made->lru_n = is_lru_n(layout, config);
     /* Bytes that a node does not use are programmed, too. */
     memset(memory.pool, 0, (size_t)(memory.pending - (uint8_t *)memory.pool));
-    esk_pool_init(&made->pool, memory.pool, frame_bytes(&made->layout),
-                  memory.frames);
+    esk_pool_init(&made->pool, memory.pool, frame_bytes(layout), memory.frames);
     *tree = made;
     return ESK_OK;
 }
@@ -423,7 +425,7 @@ int esk_tree_attach(struct esk_tree **tree, struct esk_volume *volume,
 
 void esk_tree_close(struct esk_tree *tree) {
     if (esk_table_live(tree) == ESK_OK) {
-        if (!tree->in_batch) {
+        if (!esk_tree_in_batch(tree)) {
             (void)esk_tree_flush(tree);
         }
         esk_table_delist(&tree->table);

@@ -199,11 +199,19 @@ struct esk_tree_told {
     bool has_right;   ///< tree->pending is to be inserted
 };
 
+struct esk_tree_edit;
+
 /// Rows of a put.
 struct esk_tree_rows {
     const uint8_t *next;
     uint32_t count;
     uint32_t done; ///< rows that were put
+    /// Puts the next rows of the put after the one at `index`, as long as they
+    /// belong in this node and fit. Only for several rows: a program that puts
+    /// one at a time does not link it.
+    void (*follow)(struct esk_tree *tree, struct esk_tree_edit *edit,
+                   const struct esk_btree_node *node, uint16_t index,
+                   bool rightmost);
 };
 
 /// The change of the leaf at the end of the path.
@@ -358,6 +366,24 @@ esk_tree_batch(const struct esk_tree *tree) {
         esk_shape_config.batches == NULL ? NULL : tree->batch, tree->batch);
 }
 
+/// Whether a change of several pages can be begun: batches, and merges in
+/// place.
+static inline bool esk_tree_has_batches(const struct esk_tree *tree) {
+    return ESK_SHAPED_TREE(
+        (esk_shape_config.store->flags & ESK_STORE_OVERWRITES) == 0 ||
+            esk_shape_config.batches != NULL || esk_shape_config.merge != NULL,
+        ((void)tree, true));
+}
+
+static inline bool esk_tree_in_batch(const struct esk_tree *tree) {
+    return esk_tree_has_batches(tree) && tree->in_batch;
+}
+
+/// In place: whether pages are read and written in slots.
+static inline bool esk_tree_redirects(const struct esk_tree *tree) {
+    return esk_tree_has_batches(tree) && tree->redirects;
+}
+
 static inline const struct esk_tree_write_cache *
 esk_tree_write_cache(const struct esk_tree *tree) {
     return ESK_SHAPED_TREE(esk_shape_config.write_cache, tree->write_cache);
@@ -386,9 +412,15 @@ static inline bool esk_tree_shares(const struct esk_tree *tree) {
     return (esk_tree_store(tree)->flags & ESK_STORE_SHARES) != 0;
 }
 
+/// Whether the path's nodes are copied into tree->page.
+static inline bool esk_tree_gathers(const struct esk_tree *tree) {
+    return ESK_SHAPED_TREE(esk_shape_config.store->gather != NULL, true) &&
+           tree->page != NULL;
+}
+
 /// Pins of the present change outside any esk_tree_work: for assertions.
 static inline uint16_t esk_tree_own_pins(const struct esk_tree *tree) {
-    return (uint16_t)((tree->page != NULL ? 1u : 0u) +
+    return (uint16_t)((esk_tree_gathers(tree) ? 1u : 0u) +
                       (esk_tree_kept(tree) != NULL ? esk_tree_kept(tree)->count
                                                    : 0u));
 }
@@ -502,6 +534,11 @@ int esk_tree_turn(struct esk_tree *tree, struct esk_tree_path *path,
 /// Makes the change along tree->path: that of the leaf, else that of
 /// edit->told. On failure nothing has taken effect.
 int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit);
+
+/// esk_tree_rows.follow.
+void esk_tree_rows_follow(struct esk_tree *tree, struct esk_tree_edit *edit,
+                          const struct esk_btree_node *node, uint16_t index,
+                          bool rightmost);
 
 /// Begins a change: completes what a failure left, makes room for the pages
 /// that the change may append, and takes a page where paths share one.

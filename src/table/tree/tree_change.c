@@ -27,7 +27,7 @@ int esk_tree_work_open(struct esk_tree *tree, uint8_t level,
     work->level = level;
     work->address = address;
     work->pinned = false;
-    if (tree->page != NULL) {
+    if (esk_tree_gathers(tree)) {
         work->page = tree->page;
         work->frame = tree->frame;
     } else if (address != ESK_PAGE_NONE) {
@@ -93,11 +93,9 @@ static void rows_add(struct esk_tree *tree, uint32_t rows) {
     }
 }
 
-/// Puts the next rows of the put after the one at `index`, as long as they
-/// belong in this node and fit.
-static void rows_follow(struct esk_tree *tree, struct esk_tree_edit *edit,
-                        const struct esk_btree_node *node, uint16_t index,
-                        bool rightmost) {
+void esk_tree_rows_follow(struct esk_tree *tree, struct esk_tree_edit *edit,
+                          const struct esk_btree_node *node, uint16_t index,
+                          bool rightmost) {
     const struct esk_btree_layout *layout = esk_tree_layout(tree);
     while (edit->rows.done < edit->rows.count) {
         const uint8_t *row = edit->rows.next;
@@ -123,6 +121,16 @@ static void rows_follow(struct esk_tree *tree, struct esk_tree_edit *edit,
         }
         edit->rows.next += layout->row_bytes;
         edit->rows.done++;
+    }
+}
+
+/// As esk_tree_rows.follow, if there are more rows.
+static inline void rows_follow(struct esk_tree *tree,
+                               struct esk_tree_edit *edit,
+                               const struct esk_btree_node *node,
+                               uint16_t index, bool rightmost) {
+    if (edit->rows.done < edit->rows.count) {
+        edit->rows.follow(tree, edit, node, index, rightmost);
     }
 }
 
@@ -212,7 +220,7 @@ static int entry_put(struct esk_tree *tree, struct esk_tree_edit *edit,
         return entry_split(tree, edit, change, index, entry);
     }
     esk_btree_insert(node, index, entry);
-    if (edit->spot.work.level == 1 && edit->rows.done < edit->rows.count) {
+    if (edit->spot.work.level == 1) {
         rows_follow(tree, edit, node, index, edit->spot.rightmost);
     }
     return ESK_OK;
@@ -441,7 +449,7 @@ void esk_tree_change_end(struct esk_tree *tree, int status,
         tree->broken = true;
         tree->now.rows = UINT32_MAX;
     }
-    if (tree->page != NULL) {
+    if (esk_tree_gathers(tree)) {
         esk_pool_give(&tree->pool, tree->frame);
         tree->page = NULL;
     }

@@ -74,7 +74,10 @@ void esk_tree_unpin(struct esk_tree *tree, struct esk_tree_work *work) {
 uint32_t esk_tree_child(const struct esk_btree_node *node, uint16_t index,
                         uint32_t address) {
     uint32_t child = esk_load_u32(esk_btree_child(node, index));
-    return child == ESK_BTREE_SELF ? address : child;
+    return ESK_SHAPED_TREE(esk_shape_tree.shares, true) &&
+                   child == ESK_BTREE_SELF
+               ? address
+               : child;
 }
 
 /// The entry of `node` where the path continues, or ends.
@@ -99,7 +102,7 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
                        uint32_t address, uint8_t level, uint8_t bottom,
                        struct esk_tree_spot *spot) {
     struct esk_btree_node *node = &spot->node;
-    bool gathers = tree->page != NULL;
+    bool gathers = esk_tree_gathers(tree);
     bool from_root = level == tree->now.height;
     bool holds = from_root && level > bottom && !gathers &&
                  esk_pool_frames(&tree->pool) > 1;

@@ -25,8 +25,8 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
                        struct esk_tree_edit *edit, enum put_mode mode,
                        bool through) {
     int status = esk_tree_change_begin(tree, through);
-    if (status == ESK_FULL && !tree->in_batch && !esk_tree_overwrites(tree) &&
-        tree->bad_pages > 0) {
+    if (status == ESK_FULL && !esk_tree_in_batch(tree) &&
+        !esk_tree_overwrites(tree) && tree->bad_pages > 0) {
         /* A change always has room, unless blocks failed. */
         status = ESK_E_WORN;
     }
@@ -114,6 +114,7 @@ int esk_tree_put_many(struct esk_tree *tree, const void *rows, uint32_t count,
         struct esk_tree_edit edit;
         edit.leaf = ESK_TREE_LEAF_PUT;
         edit.rows.count = count - put;
+        edit.rows.follow = esk_tree_rows_follow;
         status = leaf_edit(tree, row, &edit, PUT_ANY);
         if (status == ESK_OK) {
             put += edit.rows.done;
@@ -136,7 +137,7 @@ int esk_tree_delete(struct esk_tree *tree, const void *key) {
 
 int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
     ESK_TRY(esk_table_live(tree));
-    if (tree->in_batch) {
+    if (esk_tree_in_batch(tree)) {
         return ESK_E_INVALID;
     }
     if (esk_tree_is_read_only(tree) ||
@@ -165,7 +166,7 @@ int esk_tree_begin(struct esk_tree *tree, uint32_t pages) {
 /// Whether the tree is open, and in a batch.
 static int batch_live(const struct esk_tree *tree) {
     ESK_TRY(esk_table_live(tree));
-    return tree->in_batch ? ESK_OK : ESK_E_INVALID;
+    return esk_tree_in_batch(tree) ? ESK_OK : ESK_E_INVALID;
 }
 
 /// Commits the batch, whose root is in the write cache.

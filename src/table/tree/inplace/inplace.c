@@ -30,10 +30,10 @@ static bool has_journal(const struct esk_tree *tree) {
 /// The device page to read for region page `at`: its own, a slot, or page 0.
 static esk_page_id page_from(struct esk_tree *tree, uint32_t at) {
     uint32_t from = at;
-    if (tree->redirects) {
+    if (esk_tree_redirects(tree)) {
         from = esk_tree_batches(tree)->find(tree, at);
     }
-    if (at == tree->redo) {
+    if (ESK_SHAPED_TREE(has_journal(tree), true) && at == tree->redo) {
         from = ESK_INPLACE_JOURNAL;
     }
     return tree->ring.region.first_page + from;
@@ -100,7 +100,7 @@ int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
     esk_envelope_open(page, at, link);
     esk_envelope_close_as(&region->envelope, (uint8_t)(ESK_PAGE_NODE + level),
                           page, esk_page_count(page));
-    if (tree->redirects && !fresh && at < esk_tree_batch(tree)->head) {
+    if (esk_tree_redirects(tree) && !fresh && at < esk_tree_batch(tree)->head) {
         return esk_tree_batches(tree)->write(tree, at, page);
     }
     if (has_journal(tree)) {
@@ -113,7 +113,7 @@ int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
 }
 
 int esk_inplace_barrier(struct esk_tree *tree) {
-    return has_journal(tree) || tree->redirects
+    return has_journal(tree) || esk_tree_redirects(tree)
                ? ESK_OK
                : esk_region_barrier(&tree->ring.region);
 }
@@ -242,8 +242,8 @@ static int root_reload(struct esk_tree *tree) {
 /// Completes what power loss or a failure left.
 static int tree_repair(struct esk_tree *tree) {
     /* Slots of an uncommitted change of several pages are dropped. */
-    tree->redirects = tree->in_batch;
-    if (tree->in_batch) {
+    tree->redirects = esk_tree_in_batch(tree);
+    if (esk_tree_in_batch(tree)) {
         ESK_TRY(esk_tree_batches(tree)->ready(tree, 0));
     }
     ESK_TRY(root_reload(tree));
@@ -255,17 +255,20 @@ static int tree_repair(struct esk_tree *tree) {
 /// Prepares a change in a batch or after a failure.
 static ESK_OUT_OF_LINE int more_begin(struct esk_tree *tree, uint32_t pages) {
     /* A merge was written in part, so rows are there twice: abort the batch. */
-    ESK_TRY(tree->in_batch && esk_tree_batch(tree)->joining ? ESK_E_CORRUPT
-                                                            : ESK_OK);
+    ESK_TRY(esk_tree_in_batch(tree) && esk_tree_batch(tree)->joining
+                ? ESK_E_CORRUPT
+                : ESK_OK);
     if (tree->broken) {
         ESK_TRY(tree_repair(tree));
     }
     /* After a repair, which takes slots, too. */
-    return tree->in_batch ? esk_tree_batches(tree)->ready(tree, pages) : ESK_OK;
+    return esk_tree_in_batch(tree) ? esk_tree_batches(tree)->ready(tree, pages)
+                                   : ESK_OK;
 }
 
 static int inplace_begin(struct esk_tree *tree, uint32_t pages) {
-    return tree->in_batch || tree->broken ? more_begin(tree, pages) : ESK_OK;
+    return esk_tree_in_batch(tree) || tree->broken ? more_begin(tree, pages)
+                                                   : ESK_OK;
 }
 
 static void inplace_layout(struct esk_btree_layout *layout, uint16_t page_bytes,

@@ -199,7 +199,7 @@ static uint16_t spares_take(struct esk_tree *tree, uint8_t *page, uint16_t next,
                             uint16_t count) {
     struct esk_tree_spares *spares = tree->spares;
     uint32_t end = esk_inplace_end(tree);
-    if (tree->in_batch && esk_tree_batch(tree)->first < end) {
+    if (esk_tree_in_batch(tree) && esk_tree_batch(tree)->first < end) {
         end = esk_tree_batch(tree)->first;
     }
     for (; next < count && spares->count < ESK_TREE_SPARES; next++) {
@@ -227,7 +227,7 @@ static int spares_fill(struct esk_tree *tree, uint8_t *page) {
     }
     uint8_t had = tree->spares->count;
     uint16_t next = spares_take(tree, page, list.asked, list.count);
-    if (tree->spares->count <= tree->now.height && tree->in_batch) {
+    if (tree->spares->count <= tree->now.height && esk_tree_in_batch(tree)) {
         /* A page that the batch frees is in use until the commit. */
         if (tree->spares->count == had) {
             return ESK_FULL;
