@@ -24,7 +24,7 @@ enum {
         PAGE_BYTES, KEYS, (uint32_t)BLOCKS *BLOCK_PAGES *PAGE_BYTES),
 };
 
-static const struct esk_device device = {
+const struct esk_device flash_device = {
     .ops = &driver_ops,
     .geometry = ESK_SHAPE_GEOMETRY,
 };
@@ -37,11 +37,11 @@ static uint64_t arena[ARENA_BYTES / sizeof(uint64_t)];
 
 static int open(void) {
 #ifdef ESK_SHAPE_BARE
-    return esk_kv_open_bare(&kv, &volume, &device, 0, &esk_shape_bare, &config,
-                            arena, sizeof arena);
+    return esk_kv_open_bare(&kv, &volume, &flash_device, 0, &esk_shape_bare,
+                            &config, arena, sizeof arena);
 #else
-    ESK_TRY(esk_volume_attach(&volume, &device, 0, &esk_shape_volume, arena,
-                              sizeof arena));
+    ESK_TRY(esk_volume_attach(&volume, &flash_device, 0, &esk_shape_volume,
+                              arena, sizeof arena));
     return esk_kv_attach(&kv, &volume, &esk_shape_table, &esk_shape_kv,
                          &config);
 #endif

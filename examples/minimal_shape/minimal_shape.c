@@ -47,7 +47,7 @@ enum {
     ARENA_BYTES = ESK_SERIES_ARENA_BYTES(PAGE_BYTES, 2, KEYS_BYTES),
 };
 
-static const struct esk_device device = {
+const struct esk_device flash_device = {
     .ops = &driver_ops,
     .geometry = ESK_SHAPE_GEOMETRY,
 };
@@ -77,8 +77,8 @@ static int run(void) {
     struct log_row row = {0};
     int32_t sum = 0;
 
-    ESK_TRY(esk_volume_attach(&volume, &device, 0, &esk_shape_volume, arena,
-                              sizeof arena));
+    ESK_TRY(esk_volume_attach(&volume, &flash_device, 0, &esk_shape_volume,
+                              arena, sizeof arena));
     ESK_TRY(esk_series_attach(&series, &esk_shape_parts, &volume,
                               &esk_shape_table, &esk_shape_series,
                               &esk_shape_options, NULL));

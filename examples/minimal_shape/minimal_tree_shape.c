@@ -28,7 +28,7 @@ enum {
         ESK_TREE_ARENA_BYTES(PAGE_BYTES, 2, KEY_BYTES, ESK_TREE_INPLACE_BYTES),
 };
 
-static const struct esk_device device = {
+const struct esk_device flash_device = {
     .ops = &driver_ops,
     .geometry = ESK_SHAPE_GEOMETRY,
 };
@@ -55,8 +55,8 @@ static int run(void) {
     uint32_t wanted = 42;
     int32_t sum = 0;
 
-    ESK_TRY(esk_volume_attach(&volume, &device, 0, &esk_shape_volume, arena,
-                              sizeof arena));
+    ESK_TRY(esk_volume_attach(&volume, &flash_device, 0, &esk_shape_volume,
+                              arena, sizeof arena));
     ESK_TRY(esk_tree_attach(&tree, &volume, &esk_shape_table, &esk_shape_tree,
                             &esk_shape_config));
     for (row.id = 1; row.id <= 100; row.id++) {

@@ -18,6 +18,13 @@
 ///                           &esk_shape_table, &esk_shape_series,
 ///                           &esk_shape_options, &config);
 ///
+/// A program with one device defines it with linkage and names it, too: its
+/// operations are then called without a pointer to them in RAM.
+///
+///     cc -DESK_SHAPE='"log_shape.h"' -DESK_SHAPE_DEVICE=flash_device ...
+///
+///     const struct esk_device flash_device = {.ops = &ops, .geometry = ...};
+///
 /// The bytes on the medium are those of any other volume: host tools read them.
 /// Such a program can open only this table, on this geometry.
 ///
@@ -55,6 +62,9 @@
 #define ESK_SHAPE_MOUNT 0
 #endif
 static const struct esk_geometry esk_shape_geometry = ESK_SHAPE_GEOMETRY;
+#ifdef ESK_SHAPE_DEVICE
+extern const struct esk_device ESK_SHAPE_DEVICE;
+#endif
 #ifdef ESK_SHAPE_BARE
 #define ESK_SHAPE_KV {.keys = 0}
 /// For esk_kv_open_bare.

@@ -9,6 +9,8 @@
 /// On other machines and in a program with a shape, whose constants make copies
 /// small, the compiler decides. ESK_APART_OR_INLINE: inline there.
 ///
+/// ESK_APART_IN_ALL: as ESK_APART, but also in a program with a shape.
+///
 /// ESK_IN_LINE: a part of its only caller, which would be too long with it.
 ///
 /// And functions into which a host inlines the functions of the same file that
@@ -34,6 +36,12 @@
 #define ESK_APART_OR_INLINE inline
 #endif
 
+#if defined(__OPTIMIZE_SIZE__) && defined(__AVR__)
+#define ESK_APART_IN_ALL __attribute__((noinline))
+#else
+#define ESK_APART_IN_ALL
+#endif
+
 /// A function whose value is a constant in a program with a shape: inlined
 /// there, however long it is.
 #if defined(__GNUC__) && defined(ESK_SHAPE)
@@ -42,7 +50,10 @@
 #define ESK_CONSTANT inline
 #endif
 
-#if defined(__GNUC__) && SIZE_MAX > UINT32_MAX
+/// Whether this is a host.
+#define ESK_HOST (SIZE_MAX > UINT32_MAX)
+
+#if defined(__GNUC__) && ESK_HOST
 #define ESK_HOST_FLAT __attribute__((flatten))
 #else
 #define ESK_HOST_FLAT

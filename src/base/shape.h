@@ -131,9 +131,43 @@
 /// break changes the table's descriptor.
 #define ESK_SHAPED_BREAKS(value) ESK_SHAPED(NULL, value)
 
+static inline const struct esk_device *
+esk_volume_device(const struct esk_volume *volume) {
+#ifdef ESK_SHAPE_DEVICE
+    return ESK_SHAPED(&ESK_SHAPE_DEVICE, volume->device);
+#else
+    return volume->device;
+#endif
+}
+
 static inline const struct esk_geometry *
 esk_volume_geometry(const struct esk_volume *volume) {
-    return ESK_SHAPED(&esk_shape_geometry, &volume->device->geometry);
+    return ESK_SHAPED(&esk_shape_geometry,
+                      &esk_volume_device(volume)->geometry);
+}
+
+/* Where the meta halves are, and what their pages have. */
+
+static inline uint32_t esk_volume_seed(const struct esk_volume *volume) {
+    return ESK_SHAPED_VOLUME(esk_shape_volume.seed, volume->seed);
+}
+
+static inline uint32_t esk_volume_half_blocks(const struct esk_volume *volume) {
+    return ESK_SHAPED_VOLUME(esk_shape_volume.half_blocks, volume->half_blocks);
+}
+
+static inline uint16_t esk_volume_half_pages(const struct esk_volume *volume) {
+    return ESK_SHAPED_VOLUME(esk_shape_volume.half_pages, volume->half_pages);
+}
+
+static inline uint16_t
+esk_volume_catalog_pages(const struct esk_volume *volume) {
+    return ESK_SHAPED_VOLUME(esk_shape_volume.catalog_pages,
+                             volume->catalog_pages);
+}
+
+static inline uint8_t esk_volume_checksum(const struct esk_volume *volume) {
+    return ESK_SHAPED_VOLUME(esk_shape_volume.checksum, volume->checksum);
 }
 
 /// Flags of the mount, enum esk_mount_flags.
@@ -144,7 +178,7 @@ static inline uint8_t esk_volume_flags(const struct esk_volume *volume) {
 /// Whether the driver stores marks of bad blocks.
 static inline bool esk_volume_keeps_marks(const struct esk_volume *volume) {
     return ESK_SHAPED(ESK_SHAPE_KEEPS_MARKS != 0,
-                      volume->device->ops->block_is_bad != NULL);
+                      esk_volume_device(volume)->ops->block_is_bad != NULL);
 }
 
 #endif

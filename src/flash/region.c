@@ -14,7 +14,7 @@ enum {
 };
 
 static const struct esk_device *device_of(const struct esk_region *region) {
-    return region->volume->device;
+    return esk_volume_device(region->volume);
 }
 
 int esk_region_peek(const struct esk_region *region, esk_page_id page,
@@ -146,7 +146,7 @@ int esk_region_is_erased(const struct esk_region *region, esk_page_id page,
 }
 
 bool esk_volume_block_is_bad(const struct esk_volume *volume, uint32_t block) {
-    const struct esk_device *device = volume->device;
+    const struct esk_device *device = esk_volume_device(volume);
     bool bad = false;
     return esk_volume_keeps_marks(volume) &&
            device->ops->block_is_bad(device, block, &bad) == ESK_OK && bad;

@@ -37,13 +37,14 @@ static inline bool leaves(void) {
     return ESK_SHAPED_RING(ESK_SHAPE_LEAVES, false);
 }
 
-esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position) {
+ESK_APART_IN_ALL esk_page_id esk_ring_page(const struct esk_ring *ring,
+                                           uint32_t position) {
     uint32_t pages = esk_ring_pages(ring);
-    uint32_t offset = position - ring->lap;
-    if (offset >= pages) {
+    uint32_t offset = ESK_SHAPED_RING(pages, position - ring->lap);
+    if (ESK_SHAPED_RING(false, offset >= pages)) {
         offset += pages;
     }
-    if (ESK_SHAPED_RING(true, offset >= pages)) {
+    if (offset >= pages) {
         offset = position % pages; /* with a shape, the smaller code */
     }
     return ESK_SHAPED_RING(ESK_SHAPE_BLOCK * esk_shape_geometry.block_pages,
@@ -96,7 +97,8 @@ int esk_ring_header(const struct esk_ring *ring, uint32_t at,
                 esk_ring_page(ring, *position) == page;
     if (*header == ESK_HEADER_PAGE && !fits) {
         *header = ESK_HEADER_OTHER;
-    } else if (*header == ESK_HEADER_BLANK && fits) {
+    } else if (ESK_SHAPED(esk_shape_geometry.erased_value == 0, true) &&
+               *header == ESK_HEADER_BLANK && fits) {
         /* Position 0, begun, where the erased value is 0. */
         *header = ESK_HEADER_PAGE;
     }
@@ -283,8 +285,10 @@ static int block_is_older(const struct esk_ring *ring, uint32_t start) {
 static int block_take(struct esk_ring *ring, bool ahead) {
     uint32_t end = ring->ready + block_pages(ring);
     uint32_t pages = esk_ring_pages(ring);
-    bool is_held = end > pages && ring->tail < end - pages;
+    uint32_t oldest = end > pages ? end - pages : 0;
+    bool is_held = ring->tail < oldest;
     int status = ESK_NOT_FOUND;
+    bool waits = false;
 
     if (ring->worn >= ESK_RING_WORN_MAX) {
         return ESK_E_WORN;
@@ -305,20 +309,21 @@ static int block_take(struct esk_ring *ring, bool ahead) {
             esk_region_erase(&ring->region, position_block(ring, ring->ready));
         if (status == ESK_E_MEDIUM) {
             ring->good = 0;
-            ring->stuck = ahead && !esk_ring_block_is_bad(ring, ring->ready);
-            ring->worn = (uint8_t)(ring->worn + (ring->stuck ? 0 : 1));
+            waits = ahead && !esk_ring_block_is_bad(ring, ring->ready);
+            ring->stuck = waits;
+            ring->worn = (uint8_t)(ring->worn + (waits ? 0 : 1));
             status = ESK_NOT_FOUND;
         } else if (status != ESK_OK) {
             return ESK_E_IO;
         }
     }
     if (is_held) {
-        ring->tail = end - pages;
+        ring->tail = oldest;
     }
-    if (ring->stuck) {
+    if (waits) {
         return ESK_E_MEDIUM;
     }
-    if (end - ring->lap > pages) {
+    if (ESK_SHAPED_RING(false, end - ring->lap > pages)) {
         ring->lap += pages;
     }
     ring->ready = end;
@@ -342,10 +347,10 @@ void esk_ring_leave(struct esk_ring *ring) {
 
 /// Sets how many elements fit beside the open page's seals.
 static ESK_APART void room_set(struct esk_ring *ring) {
-    uint16_t taken = (uint16_t)(ESK_ENVELOPE_BYTES +
-                                (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
-    ring->room =
-        (uint16_t)(esk_envelope_page_bytes(&ring->region.envelope) - taken);
+    if (ESK_SHAPED_RING(true, false)) {
+        return;
+    }
+    ring->room = (uint16_t)(esk_ring_seals_start(ring) - ESK_ENVELOPE_BYTES);
     if (esk_ring_unit(ring) != 1) {
         ring->room = (uint16_t)(ring->room / esk_ring_unit(ring));
     }
@@ -358,12 +363,6 @@ ESK_APART void esk_ring_open_none(struct esk_ring *ring) {
     room_set(ring);
 }
 
-/// Where the seals of the page at head begin.
-static uint16_t seals_start(const struct esk_ring *ring) {
-    return (uint16_t)(esk_envelope_page_bytes(&ring->region.envelope) -
-                      (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
-}
-
 /// Verifies the page at head after a failed transfer: the part that is not
 /// programmed must look erased, or the page is a hole.
 /// Returns ESK_OK; ESK_E_IO.
@@ -373,7 +372,7 @@ static int doubt_settle(struct esk_ring *ring) {
         esk_region_is_erased(&ring->region, page, 0, ESK_ENVELOPE_OPENING);
     if (status == ESK_OK) {
         status = esk_region_is_erased(&ring->region, page, ring->open_bytes,
-                                      seals_start(ring));
+                                      esk_ring_seals_start(ring));
     }
     if (status == ESK_E_IO) {
         return ESK_E_IO;
@@ -475,7 +474,7 @@ static void page_pad(const struct esk_ring *ring, uint8_t *page,
     const struct esk_seals *seals = esk_seals_of(envelope);
     bool zeros = ESK_SHAPED(false, seals != NULL && seals->ends_in_zeros) &&
                  ring->open_bytes == 0;
-    uint16_t end = seals_start(ring);
+    uint16_t end = esk_ring_seals_start(ring);
     if (used < end) {
         memset(page + used, zeros ? 0 : esk_envelope_erased(envelope),
                (size_t)(end - used));
@@ -574,13 +573,13 @@ static int page_write(struct esk_ring *ring, uint8_t *page, uint16_t count,
 
 int esk_ring_append(struct esk_ring *ring, uint8_t *page, uint16_t count,
                     uint32_t aux, uint32_t *position) {
-    ESK_ASSERT(count <= ring->room);
+    ESK_ASSERT(count <= esk_ring_room(ring));
     return esk_ring_append_to(ring, page, count, 0, aux, position);
 }
 
 int esk_ring_append_to(struct esk_ring *ring, uint8_t *page, uint16_t count,
                        uint16_t end, uint32_t aux, uint32_t *position) {
-    ESK_ASSERT(page != NULL && end <= seals_start(ring));
+    ESK_ASSERT(page != NULL && end <= esk_ring_seals_start(ring));
     ESK_TRY(page_write(ring, page, count, end, aux, false));
     esk_ring_open_none(ring);
     if (position != NULL) {

@@ -284,9 +284,26 @@ bool esk_ring_can_seal(const struct esk_ring *ring, uint16_t count);
 int esk_ring_seal(struct esk_ring *ring, uint8_t *page, uint16_t count,
                   uint32_t aux);
 
-/// Most elements of a page that has the open page's seals.
+/// Bytes of the open page before its seals.
+static inline uint16_t esk_ring_seals_start(const struct esk_ring *ring) {
+    return (uint16_t)(esk_envelope_page_bytes(&ring->region.envelope) -
+                      (uint16_t)ring->open_seals * ESK_SEAL_BYTES);
+}
+
+/// Most elements of a page that has the open page's seals. Constants make the
+/// division a shift or short.
 static inline uint16_t esk_ring_room(const struct esk_ring *ring) {
-    return ring->room;
+    return ESK_SHAPED_RING(
+        (uint16_t)((uint16_t)(esk_ring_seals_start(ring) - ESK_ENVELOPE_BYTES) /
+                   (uint16_t)ESK_SHAPE_UNIT),
+        ring->room);
+}
+
+/// Begins the lap of the head.
+static inline void esk_ring_lap(struct esk_ring *ring) {
+    if (ESK_SHAPED_RING(false, true)) {
+        ring->lap = ring->head - ring->head % esk_ring_pages(ring);
+    }
 }
 
 /// Leaves the page at head as its last seal closed it: head is the next page.

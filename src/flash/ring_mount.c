@@ -446,7 +446,7 @@ ESK_APART void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
     }
     ring->region.envelope.seed = config->seed;
     ring->region.envelope.unit = config->unit;
-    ring->region.envelope.checksum = volume->checksum;
+    ring->region.envelope.checksum = esk_volume_checksum(volume);
     ring->region.envelope.kind = config->kind;
     ring->region.envelope.table = config->table;
     if (ESK_SHAPED(false, true)) {
@@ -484,7 +484,7 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
     } else if (found) {
         ring->tail = tail_find(&search, hint);
     }
-    ring->lap = ring->head - ring->head % esk_ring_pages(ring);
+    esk_ring_lap(ring);
     return search.failed ? ESK_E_IO : ESK_OK;
 }
 
@@ -523,6 +523,6 @@ int esk_ring_reached(struct esk_ring *ring, uint32_t position, bool is_sure,
         ring_empty(ring, position);
     }
     ring->tail = tail_find(&search, tail);
-    ring->lap = ring->head - ring->head % esk_ring_pages(ring);
+    esk_ring_lap(ring);
     return search.failed ? ESK_E_IO : ESK_OK;
 }

@@ -173,6 +173,6 @@ int esk_ring_survey(struct esk_ring *ring, struct esk_volume *volume,
         uint32_t tail = tail_find(&survey);
         ring->tail = tail > hint ? tail : hint;
     }
-    ring->lap = ring->head - ring->head % esk_ring_pages(ring);
+    esk_ring_lap(ring);
     return survey.failed ? ESK_E_IO : ESK_OK;
 }

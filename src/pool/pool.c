@@ -22,8 +22,10 @@
 void esk_pool_init(struct esk_pool *pool, void *memory, uint16_t page_bytes,
                    uint8_t frames) {
     esk_pool_carve(pool, memory, page_bytes, frames, 1);
-    pool->slots = NULL;
-    pool->class_offsets = NULL;
+    if (ESK_SHAPED(false, true)) {
+        pool->slots = NULL;
+        pool->class_offsets = NULL;
+    }
 }
 
 void esk_pool_carve(struct esk_pool *pool, void *memory, uint16_t page_bytes,
@@ -34,15 +36,20 @@ void esk_pool_carve(struct esk_pool *pool, void *memory, uint16_t page_bytes,
     ESK_ASSERT(frames > 0 && classes > 0 &&
                classes <= ESK_POOL_CLASS_COUNT_MAX);
     pool->tags = memory;
-    pool->pages = (uint8_t *)(pool->tags + slots);
-    pool->pins = pool->pages + (size_t)frames * page_bytes;
+    pool->pins = (uint8_t *)(pool->tags + slots) + (size_t)frames * page_bytes;
     pool->hits = 0;
     pool->misses = 0;
-    pool->page_bytes = page_bytes;
-    pool->frames = frames;
-    pool->classes = classes;
-    memset(pool->pins, 0, frames);
+    if (ESK_SHAPED(false, true)) {
+        pool->pages = (uint8_t *)(pool->tags + slots);
+        pool->page_bytes = page_bytes;
+        pool->frames = frames;
+        pool->classes = classes;
+    }
     esk_pool_forget_all(pool);
+    if (!esk_pool_counts(pool)) {
+        return;
+    }
+    memset(pool->pins, 0, frames);
     for (uint8_t class_ = 0; class_ < classes; class_++) {
         for (uint8_t frame = 0; frame < frames; frame++) {
             pool->pins[frames + place] = frame;
@@ -52,7 +59,7 @@ void esk_pool_carve(struct esk_pool *pool, void *memory, uint16_t page_bytes,
 }
 
 uint8_t *esk_pool_page(const struct esk_pool *pool, uint8_t frame) {
-    return pool->pages + (size_t)frame * esk_pool_page_bytes(pool);
+    return esk_pool_pages(pool) + (size_t)frame * esk_pool_page_bytes(pool);
 }
 
 /// esk_pool_find in the tags of one class. newest: its youngest frame.
@@ -103,7 +110,7 @@ bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, uint32_t tag,
         return false;
     }
     esk_count(&pool->hits);
-    pool->pins[frame]++;
+    esk_pool_pinned(pool, frame);
     esk_pool_shift(pool, esk_pool_order(pool, 0) + esk_pool_frames(pool) - 1,
                    -1, frame);
     *page = esk_pool_page(pool, frame);
@@ -124,7 +131,7 @@ int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
                               esk_pool_at(pool, order, last), tag);
     if (found != ESK_POOL_FRAME_NONE) {
         esk_count(&pool->hits);
-        pool->pins[found]++;
+        esk_pool_pinned(pool, found);
         *page = esk_pool_page(pool, found);
     } else {
         ESK_TRY(esk_pool_fill(pool, tag, load, context, page, &found));

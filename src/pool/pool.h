@@ -87,6 +87,18 @@ static inline uint8_t esk_pool_frames(const struct esk_pool *pool) {
     return ESK_SHAPED(ESK_SHAPE_POOL_FRAMES, pool->frames);
 }
 
+/// Whether the program is compiled for one frame: then there is no order of
+/// frames.
+static inline bool esk_pool_is_single(const struct esk_pool *pool) {
+    return ESK_SHAPED(ESK_SHAPE_POOL_FRAMES == 1, ((void)pool, false));
+}
+
+/// Whether pins are counted. With one frame the owner has at most one page
+/// pinned, so only assertions need them.
+static inline bool esk_pool_counts(const struct esk_pool *pool) {
+    return ESK_ASSERTS || !esk_pool_is_single(pool);
+}
+
 /* A program with a shape has pools of one class. */
 
 static inline uint8_t esk_pool_classes(const struct esk_pool *pool) {
@@ -96,6 +108,12 @@ static inline uint8_t esk_pool_classes(const struct esk_pool *pool) {
 static inline const struct esk_pool_slots *
 esk_pool_slots(const struct esk_pool *pool) {
     return ESK_SHAPED(NULL, pool->slots);
+}
+
+/// The pages of the frames: behind the tags.
+static inline uint8_t *esk_pool_pages(const struct esk_pool *pool) {
+    return ESK_SHAPED((uint8_t *)(pool->tags + ESK_SHAPE_POOL_FRAMES),
+                      pool->pages);
 }
 
 /// Carves `memory` into an empty pool of one class.
@@ -151,20 +169,29 @@ static inline uint8_t *esk_pool_peek(const struct esk_pool *pool, uint8_t frame,
     if (frame >= esk_pool_frames(pool) || !esk_pool_holds(pool, frame, tag)) {
         return NULL;
     }
-    return pool->pages + (uint32_t)frame * esk_pool_page_bytes(pool);
+    return esk_pool_pages(pool) + (uint32_t)frame * esk_pool_page_bytes(pool);
+}
+
+/// Counts a pin of `frame`.
+static inline void esk_pool_pinned(struct esk_pool *pool, uint8_t frame) {
+    ESK_ASSERT(pool->pins[frame] < UINT8_MAX);
+    if (esk_pool_counts(pool)) {
+        pool->pins[frame]++;
+    }
 }
 
 /// Pins `frame`, which is pinned, once more.
 static inline void esk_pool_hold(struct esk_pool *pool, uint8_t frame) {
     ESK_ASSERT(frame < esk_pool_frames(pool) && pool->pins[frame] > 0);
-    ESK_ASSERT(pool->pins[frame] < UINT8_MAX);
-    pool->pins[frame]++;
+    esk_pool_pinned(pool, frame);
 }
 
 /// Releases one pin of `frame`.
 static inline void esk_pool_unpin(struct esk_pool *pool, uint8_t frame) {
     ESK_ASSERT(frame < esk_pool_frames(pool) && pool->pins[frame] > 0);
-    pool->pins[frame]--;
+    if (esk_pool_counts(pool)) {
+        pool->pins[frame]--;
+    }
 }
 
 /// Number of pins of all frames: for assertions.

@@ -36,11 +36,6 @@ static inline uint8_t *esk_pool_order(const struct esk_pool *pool,
 void esk_pool_carve(struct esk_pool *pool, void *memory, uint16_t page_bytes,
                     uint8_t frames, uint8_t classes);
 
-/// Whether the program is compiled for one frame: then there is no order.
-static inline bool esk_pool_is_single(const struct esk_pool *pool) {
-    return ESK_SHAPED(ESK_SHAPE_POOL_FRAMES == 1, ((void)pool, false));
-}
-
 /// The frame at `place` of the list `order`.
 static inline uint8_t esk_pool_at(const struct esk_pool *pool,
                                   const uint8_t *order, uint8_t place) {
@@ -80,7 +75,7 @@ uint8_t esk_pool_place(const uint8_t *order, uint8_t frame);
 static inline uint8_t esk_pool_oldest(const struct esk_pool *pool,
                                       const uint8_t *order) {
     uint8_t place = 0;
-    while (place < esk_pool_frames(pool) &&
+    while (esk_pool_counts(pool) && place < esk_pool_frames(pool) &&
            pool->pins[esk_pool_at(pool, order, place)] != 0) {
         place++;
     }
@@ -99,7 +94,9 @@ static inline uint8_t esk_pool_evict(struct esk_pool *pool) {
     if (esk_pool_slots(pool) != NULL) {
         esk_pool_slots(pool)->spread(pool, frame);
     }
-    pool->pins[frame] = 1;
+    if (esk_pool_counts(pool)) {
+        pool->pins[frame] = 1;
+    }
     return frame;
 }
 
@@ -118,7 +115,7 @@ static inline int esk_pool_fill(struct esk_pool *pool, uint32_t tag,
     int status = load(context, tag, *page);
     if (status != ESK_OK) {
         esk_pool_move(pool, found, 0, ESK_POOL_TAG_NONE);
-        pool->pins[found] = 0;
+        esk_pool_unpin(pool, found);
     }
     return status;
 }

@@ -58,6 +58,7 @@ int esk_volume_begin(struct esk_volume *volume, const struct esk_device *device,
                device->ops->sync != NULL);
     memset(volume, 0, sizeof *volume);
     volume->device = device;
+    ESK_ASSERT(device == esk_volume_device(volume));
     volume->flags = flags;
     return arena_take(volume, arena, arena_bytes);
 }

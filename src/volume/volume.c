@@ -27,19 +27,21 @@ void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
     meta->region.volume = volume;
     meta->region.stats = &meta->stats;
     meta->region.pages = geometry->block_count * geometry->block_pages;
-    envelope->page_bytes = geometry->page_bytes;
-    envelope->erased_value = geometry->erased_value;
+    if (ESK_SHAPED(false, true)) {
+        envelope->page_bytes = geometry->page_bytes;
+        envelope->erased_value = geometry->erased_value;
+    }
     envelope->unit = 1;
     envelope->checksum = ESK_CHECKSUM_CRC32C;
     envelope->kind = kind;
-    envelope->seed = kind == ESK_PAGE_CATALOG ? volume->seed : 0;
+    envelope->seed = kind == ESK_PAGE_CATALOG ? esk_volume_seed(volume) : 0;
 }
 
 /// The first block of half `half`.
 static uint32_t half_block(const struct esk_volume *volume, uint8_t half) {
-    return half == 0
-               ? 0
-               : esk_volume_geometry(volume)->block_count - volume->half_blocks;
+    return half == 0 ? 0
+                     : esk_volume_geometry(volume)->block_count -
+                           esk_volume_half_blocks(volume);
 }
 
 int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
@@ -47,7 +49,7 @@ int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
     uint16_t pages = esk_volume_geometry(volume)->block_pages;
     uint16_t skip = index / pages;
     uint32_t block = half_block(volume, half);
-    uint32_t end = block + volume->half_blocks;
+    uint32_t end = block + esk_volume_half_blocks(volume);
     for (; block < end; block++) {
         if (esk_volume_block_is_bad(volume, block)) {
             continue;
@@ -68,7 +70,7 @@ int esk_half_erase(struct esk_volume *volume, uint8_t half) {
     esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
 
     volume->half_valid = (uint8_t)(volume->half_valid & ~(1u << half));
-    for (uint32_t i = 0; i < volume->half_blocks; i++) {
+    for (uint32_t i = 0; i < esk_volume_half_blocks(volume); i++) {
         if (esk_volume_block_is_bad(volume, start + i)) {
             continue;
         }
@@ -79,8 +81,8 @@ int esk_half_erase(struct esk_volume *volume, uint8_t half) {
             return ESK_E_IO;
         }
     }
-    return esk_half_page(volume, half, (uint16_t)(volume->half_pages - 1u),
-                         &last);
+    return esk_half_page(volume, half,
+                         (uint16_t)(esk_volume_half_pages(volume) - 1u), &last);
 }
 
 int esk_half_program(struct esk_volume *volume, uint8_t half, uint16_t index,
@@ -133,8 +135,8 @@ int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     /* It must not be durable before the descriptors, nor be there after they
        are erased: the next commit may have the same number. */
     ESK_TRY(esk_region_barrier(&meta.region));
-    ESK_TRY(esk_half_program(volume, half, (uint16_t)(volume->half_pages - 1u),
-                             page));
+    ESK_TRY(esk_half_program(
+        volume, half, (uint16_t)(esk_volume_half_pages(volume) - 1u), page));
     ESK_TRY(esk_region_sync(&meta.region));
     volume->half_valid = (uint8_t)(volume->half_valid | 1u << half);
     volume->half_newest = half;
@@ -303,8 +305,9 @@ static int half_find(struct esk_volume *volume, uint8_t half, uint8_t *page) {
         if (status == ESK_OK) {
             volume->half_newest = half;
             volume->half_valid = (uint8_t)(1u << half);
-            status = esk_half_page(volume, half,
-                                   (uint16_t)(volume->half_pages - 1u), &place);
+            status = esk_half_page(
+                volume, half, (uint16_t)(esk_volume_half_pages(volume) - 1u),
+                &place);
             if (status == ESK_OK && place == id) {
                 return ESK_OK;
             }

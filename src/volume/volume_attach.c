@@ -56,12 +56,14 @@ static int super_look(struct esk_volume *volume,
 /// Reads both superblocks. As esk_volume_attach.
 static int supers_look(struct esk_volume *volume,
                        const struct esk_volume_shape *shape, uint8_t *page) {
-    volume->seed = shape->seed;
-    volume->commit = shape->commit;
-    volume->half_blocks = shape->half_blocks;
-    volume->half_pages = shape->half_pages;
-    volume->catalog_pages = shape->catalog_pages;
-    volume->checksum = shape->checksum;
+    if (ESK_SHAPED_VOLUME(false, true)) {
+        volume->seed = shape->seed;
+        volume->commit = shape->commit;
+        volume->half_blocks = shape->half_blocks;
+        volume->half_pages = shape->half_pages;
+        volume->catalog_pages = shape->catalog_pages;
+        volume->checksum = shape->checksum;
+    }
     uint8_t valid = 0;
     bool blank = true;
     for (uint8_t half = 0; half < 2; half++) {
@@ -103,7 +105,7 @@ static int blocks_probe(struct esk_volume *volume) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     uint16_t pages = geometry->block_pages;
     uint32_t end = geometry->block_count * pages;
-    uint32_t half = volume->half_blocks * pages;
+    uint32_t half = esk_volume_half_blocks(volume) * pages;
     struct esk_meta meta;
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
     for (uint32_t id = half; id < end; id += id < end - half ? pages : 1u) {
@@ -124,8 +126,8 @@ static int half_stamp(struct esk_volume *volume, uint8_t half,
     struct esk_meta super;
     esk_meta_open(&super, volume, ESK_PAGE_SUPERBLOCK);
     ESK_TRY(esk_half_erase(volume, half));
-    for (uint16_t i = 0; i <= volume->catalog_pages; i++) {
-        bool last = i == volume->catalog_pages;
+    for (uint16_t i = 0; i <= esk_volume_catalog_pages(volume); i++) {
+        bool last = i == esk_volume_catalog_pages(volume);
         uint16_t bytes = esk_rom_u8(meta);
         bytes = (uint16_t)(bytes | (uint16_t)esk_rom_u8(meta + 1) << 8);
         meta += 2;
@@ -139,9 +141,9 @@ static int half_stamp(struct esk_volume *volume, uint8_t half,
             /* As esk_half_seal. */
             ESK_TRY(esk_region_barrier(&super.region));
         }
-        ESK_TRY(esk_half_program(volume, half,
-                                 last ? (uint16_t)(volume->half_pages - 1u) : i,
-                                 page));
+        ESK_TRY(esk_half_program(
+            volume, half,
+            last ? (uint16_t)(esk_volume_half_pages(volume) - 1u) : i, page));
     }
     ESK_TRY(esk_region_sync(&super.region));
     volume->half_valid = (uint8_t)(volume->half_valid | 1u << half);

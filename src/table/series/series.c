@@ -17,11 +17,12 @@ struct page_source {
 static ESK_APART int page_load(void *context, uint32_t tag, uint8_t *page) {
     const struct page_source *source = context;
     const struct esk_region *region = &source->ring->region;
+    esk_page_id id = ESK_SHAPED_RING(esk_ring_page(source->ring, tag), tag);
     const struct esk_breaks *breaks =
         ESK_SHAPED_BREAKS(region->envelope.breaks);
     bool verify =
         (esk_volume_flags(region->volume) & ESK_MOUNT_TRUST_LOADS) == 0;
-    int status = esk_region_read(region, tag, source->position, page, verify);
+    int status = esk_region_read(region, id, source->position, page, verify);
     if (status == ESK_E_CORRUPT) {
         esk_count(&region->stats->damaged);
     }
@@ -42,10 +43,12 @@ int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
         (esk_ring_is_broken(ring) && esk_ring_gap(ring, position) != NULL)) {
         return ESK_NOT_FOUND;
     }
-    uint32_t tag = esk_ring_page(ring, position);
+    /* Positions, if there is one ring: then a frame has no page of another
+       ring or of a lap ago. */
+    uint32_t tag = ESK_SHAPED_RING(position, esk_ring_page(ring, position));
     ESK_TRY(
         esk_pool_pin(&series->pool, tag, 0, page_load, &source, page, frame));
-    if (esk_ring_owns(ring, *page, position)) {
+    if (ESK_SHAPED_RING(true, esk_ring_owns(ring, *page, position))) {
         return ESK_OK;
     }
     esk_pool_unpin(&series->pool, *frame);

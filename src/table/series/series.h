@@ -139,6 +139,12 @@ esk_parts(const struct esk_series *series) {
     return ESK_SHAPED_SERIES(&esk_shape_parts, series->parts);
 }
 
+/// Rows with smaller keys are dropped; 0: none.
+static inline esk_key esk_floor(const struct esk_series *series) {
+    return ESK_SHAPED_SERIES((esk_key)esk_shape_options.floor_key,
+                             series->floor);
+}
+
 /// 1 if consecutive rows may have the same key, else 0.
 static inline uint8_t esk_keys_repeat(const struct esk_series *series) {
     return esk_shape(series)->keys_repeat ? 1 : 0;

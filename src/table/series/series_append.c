@@ -40,7 +40,7 @@ static int row_admit(struct esk_series *series, esk_key key) {
     if ((esk_volume_flags(series->table.volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    if (key < series->floor ||
+    if (key < esk_floor(series) ||
         (series->has_newest &&
          (key < series->newest ||
           (key == series->newest && esk_keys_repeat(series) == 0)))) {
@@ -192,7 +192,10 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
     if ((esk_volume_flags(series->table.volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    if (order <= series->floor) {
+    if (ESK_SHAPED_SERIES(true, false)) {
+        return ESK_E_UNSUPPORTED; /* the catalog would have another shape */
+    }
+    if (order <= esk_floor(series)) {
         return ESK_OK;
     }
     ESK_TRY(first_kept(series, order, &position));

@@ -131,8 +131,13 @@ void esk_series_make(const struct esk_arena *arena,
     uint8_t *page = memory->filled;
     memset(series, 0, (size_t)(page - (uint8_t *)series));
     esk_table_make(&series->table, volume, info->id, arena);
-    series->parts = parts;
-    series->shape = *shape;
+    if (ESK_SHAPED_SERIES(false, true)) {
+        series->parts = parts;
+        series->shape = *shape;
+        series->floor = (esk_key)options->floor_key;
+        /* A cursor of an earlier open has other rows in its frame. */
+        series->drops = volume->commit << DROPS_BITS;
+    }
     series->columns = memory->columns;
     series->write_page = page;
     if (parts->log != NULL) {
@@ -144,9 +149,6 @@ void esk_series_make(const struct esk_arena *arena,
         series->log.run_page = page;
     }
     series->breaks = memory->breaks;
-    series->floor = (esk_key)options->floor_key;
-    /* A cursor of an earlier open has other rows in its frame. */
-    series->drops = ESK_SHAPED_SERIES(0, volume->commit << DROPS_BITS);
     if (shape->var_offset != ESK_SERIES_NO_VAR) {
         page += page_bytes;
         series->var_page = page;
@@ -282,7 +284,7 @@ static int series_mount(struct esk_series *series,
         /* Pages of an earlier run may still be in a cache. */
         series->dirty = ESK_SERIES_DATA | ESK_SERIES_VAR | ESK_SERIES_INDEX;
     }
-    if (series->floor > 0 && esk_var_ring(series) != NULL) {
+    if (esk_floor(series) > 0 && esk_var_ring(series) != NULL) {
         esk_parts(series)->var->trim(series);
     }
     return ESK_OK;

@@ -98,7 +98,7 @@ static void rows_check(struct esk_series *series, uint8_t *page, uint16_t count,
         esk_key key = esk_rows_key(series, page, i);
         if (!check->started || key > check->last ||
             (esk_keys_repeat(series) != 0 && key == check->last)) {
-            check->report->rows += key >= series->floor ? 1u : 0u;
+            check->report->rows += key >= esk_floor(series) ? 1u : 0u;
             check->last = key;
             check->started = true;
         } else if (!again) {
@@ -112,7 +112,7 @@ static void rows_check(struct esk_series *series, uint8_t *page, uint16_t count,
 static bool begins_at_first(const struct esk_series *series) {
     const struct esk_ring *ring = &series->data;
     uint32_t pages = esk_volume_geometry(ring->region.volume)->block_pages;
-    return series->floor == 0 &&
+    return esk_floor(series) == 0 &&
            (esk_ring_refuses(ring) ||
             ring->ready + AHEAD_MAX * pages <= esk_ring_pages(ring));
 }
@@ -152,7 +152,7 @@ static uint32_t kept_by_rule(struct esk_series *series, struct check *check) {
     if (esk_ring_refuses(ring)) {
         return UINT32_MAX;
     }
-    if (series->floor == 0) {
+    if (esk_floor(series) == 0) {
         return due;
     }
     int status = esk_pool_take(&series->pool, &page, &frame);
@@ -209,7 +209,8 @@ static void page_check(struct esk_series *series, uint8_t *page,
     check->ordinal = first + count;
     check->most = check->ordinal;
     if (at < check->kept) {
-        uint32_t room = (uint32_t)series->pool.page_bytes - ESK_ENVELOPE_BYTES;
+        uint32_t room =
+            (uint32_t)esk_pool_page_bytes(&series->pool) - ESK_ENVELOPE_BYTES;
         check->most = first + (check->kept - at) *
                                   (room / (esk_packing(series) != NULL
                                                ? 1u
@@ -250,7 +251,7 @@ static void data_check(struct esk_series *series, struct check *check) {
             continue;
         }
         uint16_t count = esk_page_count(page);
-        uint16_t first = esk_rows_below(series, page, count, series->floor);
+        uint16_t first = esk_rows_below(series, page, count, esk_floor(series));
         page_check(series, page, check);
         esk_pool_unpin(&series->pool, frame);
         if (esk_var_ring(series) != NULL) {

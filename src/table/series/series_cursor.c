@@ -27,8 +27,8 @@ static bool key_is_outside(const struct esk_series *series, esk_key key,
 
 void esk_series_cursor_floor(const struct esk_series *series,
                              struct esk_series_cursor *cursor) {
-    if (cursor->key_lo < series->floor) {
-        cursor->key_lo = series->floor;
+    if (cursor->key_lo < esk_floor(series)) {
+        cursor->key_lo = esk_floor(series);
         cursor->rose = true;
     }
 }
@@ -176,8 +176,9 @@ static int page_enter(const struct esk_series *series,
                       uint16_t count, uint32_t first, void *row) {
     bool beyond = esk_forward_enter(series, cursor, page, count, first);
     uint16_t width = esk_rows_width(series, page);
-    int status =
-        cursor->stale ? ESK_E_STALE : row_take(series, cursor, width, row);
+    int status = ESK_SHAPED_SERIES(false, cursor->stale)
+                     ? ESK_E_STALE
+                     : row_take(series, cursor, width, row);
     if (width != esk_shape(series)->row_bytes) {
         esk_forward_again(cursor);
     }
@@ -192,7 +193,7 @@ static int page_enter(const struct esk_series *series,
 
 /// Changes when oldest rows are dropped, by the ring or by a new floor.
 static inline uint32_t drops(const struct esk_series *series) {
-    return series->data.tail + series->drops;
+    return series->data.tail + ESK_SHAPED_SERIES(0, series->drops);
 }
 
 static int forward_next(struct esk_series *series,
@@ -253,9 +254,8 @@ int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row) {
     ESK_ASSERT(cursor != NULL && row != NULL);
     /* In this order AVR saves 6 registers, else 10. */
-    if (cursor->left > 0 && series != NULL &&
+    if (cursor->left > 0 && series == cursor->series &&
         esk_words_equal(cursor->drops, drops(series)) &&
-        series == cursor->series &&
         esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
         if (esk_packing(series) == NULL &&
             (cursor->matches == NULL || esk_parts(series)->ranges == NULL)) {

@@ -58,7 +58,8 @@ static inline uint16_t esk_forward_wanted(const struct esk_series *series,
     }
     uint16_t row = (uint16_t)done;
     if (esk_rows_key(series, page, row) < cursor->key_lo) {
-        cursor->stale = cursor->rose && cursor->has_end;
+        cursor->stale =
+            ESK_SHAPED_SERIES(false, cursor->rose) && cursor->has_end;
         cursor->row = row; /* on the stack it is 60 bytes of code on AVR */
         row = esk_rows_below(series, page, count, cursor->key_lo);
         if (row < cursor->row) {

@@ -255,7 +255,7 @@ static int packed_write(struct esk_series *series, struct esk_ring *ring,
 
 static uint16_t packed_resume(struct esk_series *series, const uint8_t *page) {
     struct esk_series_packing *packing = series->packing;
-    uint16_t bytes = series->pool.page_bytes;
+    uint16_t bytes = esk_pool_page_bytes(&series->pool);
     uint16_t count = esk_page_count(page);
     uint16_t rows = 0;
     memcpy(series->write_page, page, bytes);

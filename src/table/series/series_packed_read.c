@@ -50,7 +50,8 @@ static void view_make(const struct esk_series *series, const uint8_t *page,
     view->limit =
         view->name == PACKED_WRITE
             ? esk_packed_written(packing->writer)
-            : (uint16_t)(esk_packed_page_end(page, series->pool.page_bytes) -
+            : (uint16_t)(esk_packed_page_end(
+                             page, esk_pool_page_bytes(&series->pool)) -
                          1u);
     if (width != packing->codec.row_bytes) {
         view->narrow = packing->codec;
@@ -347,7 +348,8 @@ int esk_packed_page_take(const struct esk_series *series,
 
 void esk_packed_page_loaded(const struct esk_series *series, uint8_t *page) {
     uint16_t count = esk_page_count(page);
-    uint16_t most = (uint16_t)(series->pool.page_bytes - ESK_ENVELOPE_BYTES);
+    uint16_t most =
+        (uint16_t)(esk_pool_page_bytes(&series->pool) - ESK_ENVELOPE_BYTES);
     struct view view;
     if ((count & PACKED_SEALED) == 0 ||
         page[ESK_ENVELOPE_KIND] != ESK_PAGE_PACKED) {

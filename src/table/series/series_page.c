@@ -26,7 +26,7 @@ uint8_t *esk_series_index_knots(const struct esk_series *series,
     }
     knots += (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0 ? 1u : 0u;
     if (offset + knots * esk_series_knot_bytes(series) >
-        series->pool.page_bytes) {
+        esk_pool_page_bytes(&series->pool)) {
         return NULL;
     }
     return page + offset;

@@ -171,7 +171,7 @@ ESK_HOST_FLAT int esk_series_get(struct esk_series *series, esk_key key,
     ESK_TRY(esk_table_live(series));
     ESK_ASSERT(row != NULL && esk_series_is_idle(series));
     if (!esk_order_is_key(esk_shape(series)->key_type, &order) ||
-        order < series->floor) {
+        order < esk_floor(series)) {
         return ESK_NOT_FOUND;
     }
     if (esk_series_write_page_from(series, order)) {
@@ -251,7 +251,7 @@ int esk_series_count(struct esk_series *series, uint32_t *count) {
             continue;
         }
         uint16_t rows = esk_page_count(page);
-        uint16_t below = esk_rows_below(series, page, rows, series->floor);
+        uint16_t below = esk_rows_below(series, page, rows, esk_floor(series));
         uint32_t first = esk_page_aux(page) + below;
         esk_pool_unpin(&series->pool, frame);
         if (below < rows) {
@@ -262,6 +262,6 @@ int esk_series_count(struct esk_series *series, uint32_t *count) {
     }
     *count = (uint32_t)(series->write_count -
                         esk_rows_below(series, series->write_page,
-                                       series->write_count, series->floor));
+                                       series->write_count, esk_floor(series)));
     return ESK_OK;
 }

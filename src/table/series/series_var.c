@@ -50,7 +50,8 @@ static int var_page_close(struct esk_series *series) {
 static int value_fits(const struct esk_series *series, uint32_t bytes) {
     struct esk_ring *ring = esk_var_ring(series);
     uint32_t room = page_room(series);
-    uint32_t whole = (uint32_t)series->pool.page_bytes - ESK_ENVELOPE_BYTES;
+    uint32_t whole =
+        (uint32_t)esk_pool_page_bytes(&series->pool) - ESK_ENVELOPE_BYTES;
     uint32_t pages = 1;
     uint32_t block = esk_volume_geometry(series->table.volume)->block_pages;
     if ((bytes - 1) / whole >= esk_ring_pages(ring) - block) {
@@ -146,7 +147,8 @@ static int var_flush(struct esk_series *series) {
 /// read, and no page continues a value that lost its last ones.
 static int var_mount(struct esk_series *series, struct esk_ring_config *config,
                      const struct esk_table_info *info, uint8_t *page) {
-    uint32_t whole = (uint32_t)series->pool.page_bytes - ESK_ENVELOPE_BYTES;
+    uint32_t whole =
+        (uint32_t)esk_pool_page_bytes(&series->pool) - ESK_ENVELOPE_BYTES;
     config->tail_hint = 0;
     config->unit = 1;
     config->kind = ESK_PAGE_VAR;
@@ -162,7 +164,7 @@ static int var_mount(struct esk_series *series, struct esk_ring_config *config,
 /// with the position of its first byte.
 static bool first_value(struct esk_series *series, uint8_t *page,
                         uint16_t count, uint32_t *position) {
-    uint16_t row = esk_rows_below(series, page, count, series->floor);
+    uint16_t row = esk_rows_below(series, page, count, esk_floor(series));
     for (; row < count; row++) {
         const uint8_t *reference =
             esk_rows_read(series, page, row) + esk_shape(series)->var_offset;

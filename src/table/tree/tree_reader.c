@@ -143,8 +143,9 @@ static uint32_t memory_carve(struct esk_arena *arena,
     const struct esk_btree_layout *layout = esk_tree_layout(tree);
     uint8_t classes = is_lru_n(tree, config) ? layout->height_max : 1;
     memory->reader = esk_arena_take(arena, sizeof *memory->reader);
-    memory->pool = esk_arena_take(
-        arena, ESK_POOL_BYTES(tree->pool.page_bytes, frames(config), classes));
+    memory->pool =
+        esk_arena_take(arena, ESK_POOL_BYTES(esk_pool_page_bytes(&tree->pool),
+                                             frames(config), classes));
     memory->pending = esk_arena_take(arena, 2u * (uint32_t)layout->key_bytes);
     return arena->used;
 }
@@ -189,13 +190,13 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
     made->tree.batch = esk_tree_batch(tree);
     made->tree.layout = tree->layout;
     made->tree.pending = memory.pending;
-    made->tree.low = memory.pending + tree->layout.key_bytes;
+    made->tree.low = memory.pending + esk_tree_layout(tree)->key_bytes;
     made->tree.lru_n = is_lru_n(tree, config);
     made->tree.broken = true;
     made->tree.ring = tree->ring;
     made->tree.ring.region.stats = &made->tree.stats;
-    esk_pool_init(&made->tree.pool, memory.pool, tree->pool.page_bytes,
-                  frames(config));
+    esk_pool_init(&made->tree.pool, memory.pool,
+                  esk_pool_page_bytes(&tree->pool), frames(config));
     made->changes = tree->changes - 1u;
     esk_table_make(&made->tree.table, tree->table.volume, tree->table.id,
                    &carved);

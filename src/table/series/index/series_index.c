@@ -15,7 +15,7 @@
 enum { HOLE_ENTRIES_MAX = 4 };
 
 static uint16_t page_bytes(const struct esk_series *series) {
-    return series->pool.page_bytes;
+    return esk_pool_page_bytes(&series->pool);
 }
 
 uint16_t esk_series_index_finish(const struct esk_series *series, uint8_t *page,

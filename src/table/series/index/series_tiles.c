@@ -61,7 +61,7 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
                            : 0;
     uint16_t bytes = (uint16_t)(entries * esk_shape(series)->entry_bytes);
     uint8_t knot = esk_series_knot_bytes(series);
-    uint16_t room = (uint16_t)((unsigned)(series->pool.page_bytes -
+    uint16_t room = (uint16_t)((unsigned)(esk_pool_page_bytes(&series->pool) -
                                           ESK_INDEX_TILE_BODY - bytes) /
                                    knot -
                                1);

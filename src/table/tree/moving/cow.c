@@ -366,9 +366,9 @@ static void mu_pool_carve(struct esk_tree *tree) {
     for (uint8_t i = 0; i < classes; i++) {
         tree->pool_offsets[i] = esk_tree_layout(tree)->offset[i];
     }
-    tree->pool_offsets[classes] = pool->page_bytes;
-    esk_pool_init_classes(pool, pool->tags, pool->page_bytes, pool->frames,
-                          classes, tree->pool_offsets);
+    tree->pool_offsets[classes] = esk_pool_page_bytes(pool);
+    esk_pool_init_classes(pool, pool->tags, esk_pool_page_bytes(pool),
+                          esk_pool_frames(pool), classes, tree->pool_offsets);
     pool->hits = hits;
     pool->misses = misses;
 }

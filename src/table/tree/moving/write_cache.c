@@ -119,7 +119,7 @@ int esk_tree_cache_own(struct esk_tree *tree, struct esk_tree_work *work,
     uint8_t *page = NULL;
     uint8_t frame = 0;
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
-    memcpy(page, work->page, tree->pool.page_bytes);
+    memcpy(page, work->page, esk_pool_page_bytes(&tree->pool));
     esk_tree_unpin(tree, work);
     work->page = page;
     work->frame = frame;
@@ -142,7 +142,7 @@ int esk_tree_cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
         /* The page is changed further on the way up: cache a copy. */
         uint8_t *copy = NULL;
         ESK_TRY(esk_pool_take(pool, &copy, &frame));
-        memcpy(copy, tree->page, pool->page_bytes);
+        memcpy(copy, tree->page, esk_pool_page_bytes(pool));
     } else {
         esk_pool_hold(pool, frame);
     }
