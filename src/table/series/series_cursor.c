@@ -253,9 +253,12 @@ cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
 int esk_series_cursor_next(struct esk_series *series,
                            struct esk_series_cursor *cursor, void *row) {
     ESK_ASSERT(cursor != NULL && row != NULL);
-    /* In this order AVR saves 6 registers, else 10. */
-    if (cursor->left > 0 && series == cursor->series &&
+    /* In this order AVR saves 6 registers, else 10. A host compares once: a
+       cursor that has rows left has a series. */
+    if (cursor->left > 0 &&
+        (ESK_HOST ? series == cursor->series : series != NULL) &&
         esk_words_equal(cursor->drops, drops(series)) &&
+        (ESK_HOST || series == cursor->series) &&
         esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
         if (esk_packing(series) == NULL &&
             (cursor->matches == NULL || esk_parts(series)->ranges == NULL)) {

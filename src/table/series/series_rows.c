@@ -16,8 +16,9 @@ uint16_t esk_rows_width_of(const struct esk_series *series,
     return behind != NULL ? behind->unit : esk_shape(series)->row_bytes;
 }
 
-ESK_OUT_OF_LINE const uint8_t *esk_rows_read(const struct esk_series *series,
-                                             uint8_t *page, uint16_t index) {
+ESK_OUT_OF_LINE const uint8_t *
+esk_rows_read_any(const struct esk_series *series, uint8_t *page,
+                  uint16_t index) {
     if (esk_packing(series) != NULL) {
         return esk_parts(series)->packed->row(series, page, index);
     }

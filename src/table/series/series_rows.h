@@ -43,7 +43,9 @@ uint16_t esk_rows_width_of(const struct esk_series *series,
 static inline uint16_t esk_rows_width(const struct esk_series *series,
                                       const uint8_t *page) {
     return ESK_SHAPED_SERIES(esk_shape_series.row_bytes,
-                             esk_rows_width_of(series, page));
+                             ESK_HOST && !esk_is_broken(series)
+                                 ? esk_shape(series)->row_bytes
+                                 : esk_rows_width_of(series, page));
 }
 
 /// The row of `width` bytes at `bytes` with all columns: the same bytes, or a
@@ -65,10 +67,18 @@ static inline uint8_t *esk_rows_at(const struct esk_series *series,
            (uint16_t)((uint16_t)index * esk_rows_width(series, page));
 }
 
+/// esk_rows_read, where a call is less code than the row's address.
+const uint8_t *esk_rows_read_any(const struct esk_series *series, uint8_t *page,
+                                 uint16_t index);
+
 /// Row `index`, to be read: in the page, or if it is packed until another row
 /// is read.
-const uint8_t *esk_rows_read(const struct esk_series *series, uint8_t *page,
-                             uint16_t index);
+static inline const uint8_t *esk_rows_read(const struct esk_series *series,
+                                           uint8_t *page, uint16_t index) {
+    return ESK_HOST && esk_packing(series) == NULL
+               ? esk_rows_at(series, page, index)
+               : esk_rows_read_any(series, page, index);
+}
 
 /// Row 0, whose offset does not depend on the width of rows.
 static inline uint8_t *esk_rows_first(uint8_t *page) {
