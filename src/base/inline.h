@@ -50,8 +50,14 @@
 #define ESK_CONSTANT inline
 #endif
 
-/// Whether this is a host.
+/// Whether this is a host; and whether it is a build for size, where the only
+/// copy of a function of several files is less code than copies.
 #define ESK_HOST (SIZE_MAX > UINT32_MAX)
+#if defined(__OPTIMIZE_SIZE__)
+#define ESK_SMALL (!ESK_HOST)
+#else
+#define ESK_SMALL 0
+#endif
 
 #if defined(__GNUC__) && ESK_HOST
 #define ESK_HOST_FLAT __attribute__((flatten))

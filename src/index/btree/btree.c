@@ -67,9 +67,10 @@ bool esk_btree_layout_is_sound(const struct esk_btree_layout *layout) {
            esk_btree_capacity(layout, 2, 2) >= 2;
 }
 
-void esk_btree_view(const struct esk_btree_layout *layout, uint8_t *page,
-                    uint8_t level, uint8_t height,
-                    struct esk_btree_node *node) {
+ESK_APART_IN_ALL void esk_btree_view(const struct esk_btree_layout *layout,
+                                     uint8_t *page, uint8_t level,
+                                     uint8_t height,
+                                     struct esk_btree_node *node) {
     esk_btree_view_inline(layout, page, level, height, node);
 }
 

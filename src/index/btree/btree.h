@@ -86,7 +86,11 @@ esk_btree_entry_bytes(const struct esk_btree_layout *layout, uint8_t level) {
 /// Whether leaves have room for two rows and inner nodes for two children.
 bool esk_btree_layout_is_sound(const struct esk_btree_layout *layout);
 
-/// esk_btree_view, inlined, for the way down a tree.
+/// Fills in `node` for the node of `level` in `page`.
+void esk_btree_view(const struct esk_btree_layout *layout, uint8_t *page,
+                    uint8_t level, uint8_t height, struct esk_btree_node *node);
+
+/// The same, inlined.
 static inline void esk_btree_view_inline(const struct esk_btree_layout *layout,
                                          uint8_t *page, uint8_t level,
                                          uint8_t height,
@@ -104,9 +108,17 @@ static inline void esk_btree_view_inline(const struct esk_btree_layout *layout,
     node->key = level == 1 ? layout->key_offset : 0;
 }
 
-/// Fills in `node` for the node of `level` in `page`.
-void esk_btree_view(const struct esk_btree_layout *layout, uint8_t *page,
-                    uint8_t level, uint8_t height, struct esk_btree_node *node);
+/// esk_btree_view for the way down a tree: inlined, but in a build for size.
+static inline void esk_btree_view_often(const struct esk_btree_layout *layout,
+                                        uint8_t *page, uint8_t level,
+                                        uint8_t height,
+                                        struct esk_btree_node *node) {
+    if (ESK_SMALL) {
+        esk_btree_view(layout, page, level, height, node);
+    } else {
+        esk_btree_view_inline(layout, page, level, height, node);
+    }
+}
 
 static inline uint16_t esk_btree_count(const struct esk_btree_node *node) {
     return esk_load_u16(node->count);

@@ -75,9 +75,9 @@ const uint8_t *esk_rows_read_any(const struct esk_series *series, uint8_t *page,
 /// is read.
 static inline const uint8_t *esk_rows_read(const struct esk_series *series,
                                            uint8_t *page, uint16_t index) {
-    return ESK_HOST && esk_packing(series) == NULL
-               ? esk_rows_at(series, page, index)
-               : esk_rows_read_any(series, page, index);
+    bool is_plain = esk_packing(series) == NULL && !esk_is_broken(series);
+    return ESK_HOST && is_plain ? esk_rows_at(series, page, index)
+                                : esk_rows_read_any(series, page, index);
 }
 
 /// Row 0, whose offset does not depend on the width of rows.

@@ -344,6 +344,14 @@ esk_tree_layout(const struct esk_tree *tree) {
     return ESK_SHAPED_TREE(&esk_shape_tree, &tree->layout);
 }
 
+/// The layout, to be given to a function of index/btree, which knows it in a
+/// program with a shape: a constant whose address is taken is in RAM on AVR,
+/// once in each file.
+static inline const struct esk_btree_layout *
+esk_tree_layout_given(const struct esk_tree *tree) {
+    return ESK_SHAPED_TREE(NULL, &tree->layout);
+}
+
 static inline const struct esk_node_store *
 esk_tree_store(const struct esk_tree *tree) {
     return ESK_SHAPED_TREE(esk_shape_config.store, tree->store);

@@ -36,8 +36,8 @@ int esk_tree_work_open(struct esk_tree *tree, uint8_t level,
         ESK_TRY(esk_pool_take(&tree->pool, &work->page, &work->frame));
         work->pinned = true;
     }
-    esk_btree_view(esk_tree_layout(tree), work->page, level, tree->now.height,
-                   node);
+    esk_btree_view(esk_tree_layout_given(tree), work->page, level,
+                   tree->now.height, node);
     if (address == ESK_PAGE_NONE) {
         esk_store_u16(node->count, 0);
     }
@@ -69,7 +69,7 @@ static int node_divide(struct esk_tree *tree, bool keeps,
     ESK_TRY(esk_pool_take(&tree->pool, &right_work->page, &right_work->frame));
     right_work->pinned = true;
     right_work->address = ESK_PAGE_NONE;
-    esk_btree_view(esk_tree_layout(tree), right_work->page, level,
+    esk_btree_view(esk_tree_layout_given(tree), right_work->page, level,
                    tree->now.height, right);
     *in_right = true;
     if (keeps) {

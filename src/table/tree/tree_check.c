@@ -53,10 +53,10 @@ static int node_check(struct esk_tree *tree, struct check *check,
     bool wrong = !esk_btree_rises(esk_tree_layout(tree), &node, leaf);
     if (leaf && count > 0) {
         uint16_t bytes = esk_tree_layout(tree)->key_bytes;
-        wrong = wrong ||
-                (check->has_last && esk_btree_compare(esk_tree_layout(tree),
-                                                      esk_btree_key(&node, 0),
-                                                      tree->pending) <= 0);
+        wrong = wrong || (check->has_last &&
+                          esk_btree_compare(esk_tree_layout_given(tree),
+                                            esk_btree_key(&node, 0),
+                                            tree->pending) <= 0);
         memcpy(tree->pending, esk_btree_key(&node, (uint16_t)(count - 1u)),
                bytes);
         check->has_last = true;

@@ -47,8 +47,8 @@ static inline int root_pin(struct esk_tree *tree, uint32_t address,
 /// Views the node in the pinned page; unpins the page if it has no such node.
 static inline int node_view(struct esk_tree *tree, struct esk_tree_work *work,
                             struct esk_btree_node *node) {
-    esk_btree_view_inline(esk_tree_layout(tree), work->page, work->level,
-                          tree->now.height, node);
+    esk_btree_view_often(esk_tree_layout_given(tree), work->page, work->level,
+                         tree->now.height, node);
     uint16_t count = esk_btree_count(node);
     if (count > node->capacity || (count == 0 && work->level > 1)) {
         esk_tree_unpin(tree, work);
@@ -91,9 +91,9 @@ static uint16_t entry_choose(const struct esk_tree *tree,
         uint16_t last = level > 1 ? (uint16_t)(count - 1u) : count;
         return side == ESK_TREE_FIRST ? 0 : last;
     }
-    return level > 1
-               ? esk_btree_descend(esk_tree_layout(tree), node, key)
-               : esk_btree_search(esk_tree_layout(tree), node, 0, key, found);
+    return level > 1 ? esk_btree_descend(esk_tree_layout_given(tree), node, key)
+                     : esk_btree_search(esk_tree_layout_given(tree), node, 0,
+                                        key, found);
 }
 
 /// Continues down from `address` at `level`; ends as esk_tree_find.
@@ -209,7 +209,8 @@ static int node_turn(struct esk_tree *tree, struct esk_tree_path *path,
             memcpy(border, key, esk_tree_layout(tree)->key_bytes);
         }
         if (bound != NULL) {
-            int8_t order = esk_btree_compare(esk_tree_layout(tree), key, bound);
+            int8_t order =
+                esk_btree_compare(esk_tree_layout_given(tree), key, bound);
             bool beyond = forward ? order > 0 : order <= 0;
             status = beyond ? ESK_END : ESK_OK;
         }

@@ -19,7 +19,7 @@ static bool row_is_beyond(const struct esk_tree *tree,
     if (cursor == NULL || cursor->bound == NULL) {
         return false;
     }
-    int8_t order = esk_btree_compare(esk_tree_layout(tree),
+    int8_t order = esk_btree_compare(esk_tree_layout_given(tree),
                                      row + esk_tree_layout(tree)->key_offset,
                                      cursor->bound);
     return cursor->backward ? order < 0 : order > 0;
@@ -33,7 +33,7 @@ static void rows_ahead(const struct esk_tree *tree,
     uint16_t end = esk_btree_count(node);
     if (cursor->bound != NULL) {
         bool found = false;
-        end = esk_btree_search(esk_tree_layout(tree), node, index,
+        end = esk_btree_search(esk_tree_layout_given(tree), node, index,
                                cursor->bound, &found);
         end = (uint16_t)(end + (found ? 1 : 0));
     }
@@ -56,7 +56,8 @@ static int row_copy(struct esk_tree *tree, struct esk_tree_path *path,
         page = esk_pool_peek(&tree->pool, cursor->frame, path->address[0]);
     }
     if (page != NULL) {
-        esk_btree_view(esk_tree_layout(tree), page, 1, tree->now.height, &node);
+        esk_btree_view(esk_tree_layout_given(tree), page, 1, tree->now.height,
+                       &node);
     } else {
         path->lost = 1;
         ESK_TRY(esk_tree_pin(tree, path->address[0], 1, &work, &node));

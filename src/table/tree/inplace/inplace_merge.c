@@ -36,7 +36,7 @@ static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
     ESK_TRY(esk_tree_pin(tree, child, level, &below, &from));
     tree->now.height = level;
     work->level = level;
-    esk_btree_view(esk_tree_layout(tree), work->page, level, level, node);
+    esk_btree_view(esk_tree_layout_given(tree), work->page, level, level, node);
     esk_store_u16(node->count, 0);
     esk_btree_join(node, 0, &from);
     esk_tree_unpin(tree, &below);

@@ -271,8 +271,8 @@ static int key_read(struct esk_tree *tree, uint32_t at, uint8_t *level) {
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
     int status = esk_inplace_read(tree, at, page, level);
     if (status == ESK_OK && *level > 0) {
-        esk_btree_view(esk_tree_layout(tree), page, *level, tree->now.height,
-                       &node);
+        esk_btree_view(esk_tree_layout_given(tree), page, *level,
+                       tree->now.height, &node);
         memcpy(tree->probe, esk_btree_key(&node, 0),
                esk_tree_layout(tree)->key_bytes);
     }
