@@ -27,6 +27,7 @@ struct model_row {
 
 struct world {
     struct esk_series *series; ///< NULL while closed
+    bool steady; ///< a block whose erase was cut reads the same each time
     uint32_t generation;
     uint32_t key_next;
     uint32_t count;  ///< rows accepted
@@ -50,6 +51,7 @@ static void world_make(uint64_t seed, bool dirty) {
         .geometry = ESK_SHAPE_GEOMETRY, .seed = seed, .dirty = dirty};
     twin_make(&config);
     memset(&world, 0, sizeof world);
+    world.steady = true;
     world.key_next = 1;
 }
 
@@ -160,6 +162,13 @@ static void scan(uint32_t key_min, uint32_t key_max, uint32_t *first,
     }
 }
 
+/// Whether the row `index` of those from `first` on may be gone when it is read
+/// again: it is in the oldest block, and a cut in its erase made its pages
+/// unsteady. They were dropped.
+static bool may_be_gone(uint32_t index, uint32_t first) {
+    return !world.steady && index - first < BLOCK_ROWS && may_have_dropped();
+}
+
 /// Compares the open series with the model.
 static void verify(void) {
     struct log_row row;
@@ -173,8 +182,15 @@ static void verify(void) {
     for (uint32_t i = 0; i < GETS && end > 0; i++) {
         uint32_t index = first + draw(end - first);
         uint32_t key = world.rows[index].key;
-        ESK_CHECK_INT(told(esk_series_get(world.series, key, &row)), ESK_OK);
+        int status = told(esk_series_get(world.series, key, &row));
+        if (status == ESK_NOT_FOUND && may_be_gone(index, first)) {
+            continue;
+        }
+        ESK_CHECK_INT(status, ESK_OK);
         row_check(&row, index);
+        if (may_be_gone(index, first)) {
+            continue;
+        }
         if (index + 1 < end && world.rows[index + 1].key > key + 1) {
             ESK_CHECK_INT(told(esk_series_get(world.series, key + 1, &row)),
                           ESK_NOT_FOUND);
@@ -229,7 +245,8 @@ static int step(void) {
 static void life(uint64_t seed) {
     ESK_CONTEXT("seed %" PRIu64 ", %s", seed, SHAPED ? "shaped" : "opened");
     world_make(seed, false);
-    if (is_compared(seed)) {
+    world.steady = is_compared(seed);
+    if (world.steady) {
         twin.ops.read = read_steadily;
     }
     ESK_CHECK_INT(boot(), ESK_OK);
