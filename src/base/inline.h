@@ -7,9 +7,10 @@
 ///
 /// ESK_APART: not inlined in a build for size for AVR, where a copy is larger.
 /// On other machines and in a program with a shape, whose constants make copies
-/// small, the compiler decides. ESK_APART_OR_INLINE: inline there.
+/// small, the compiler decides.
 ///
 /// ESK_APART_IN_ALL: as ESK_APART, but also in a program with a shape.
+/// ESK_APART_OR_INLINE: the same of a function in a header; inline elsewhere.
 ///
 /// ESK_IN_LINE: a part of its only caller, which would be too long with it.
 ///
@@ -30,16 +31,16 @@
 
 #if defined(__OPTIMIZE_SIZE__) && defined(__AVR__) && !defined(ESK_SHAPE)
 #define ESK_APART __attribute__((noinline))
-#define ESK_APART_OR_INLINE __attribute__((noinline, unused))
 #else
 #define ESK_APART
-#define ESK_APART_OR_INLINE inline
 #endif
 
 #if defined(__OPTIMIZE_SIZE__) && defined(__AVR__)
 #define ESK_APART_IN_ALL __attribute__((noinline))
+#define ESK_APART_OR_INLINE __attribute__((noinline, unused))
 #else
 #define ESK_APART_IN_ALL
+#define ESK_APART_OR_INLINE inline
 #endif
 
 /// A function whose value is a constant in a program with a shape: inlined

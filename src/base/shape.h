@@ -175,6 +175,14 @@ static inline uint8_t esk_volume_flags(const struct esk_volume *volume) {
     return ESK_SHAPED(ESK_SHAPE_MOUNT, volume->flags);
 }
 
+/// Whether a volume knows that it is synced. A series that is compiled with its
+/// shape, on a medium that programs in order, asks for a sync only after a
+/// program.
+static inline bool esk_volume_notes_syncs(void) {
+    return ESK_SHAPED_SERIES(
+        (esk_shape_geometry.flags & ESK_MEDIUM_OVERWRITE) != 0, true);
+}
+
 /// Whether the driver stores marks of bad blocks.
 static inline bool esk_volume_keeps_marks(const struct esk_volume *volume) {
     return ESK_SHAPED(ESK_SHAPE_KEEPS_MARKS != 0,

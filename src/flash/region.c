@@ -171,7 +171,9 @@ static int change_begin(const struct esk_region *region) {
     if ((esk_volume_flags(region->volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    region->volume->is_synced = false;
+    if (esk_volume_notes_syncs()) {
+        region->volume->is_synced = false;
+    }
     return ESK_SHAPED(NULL, region->volume->settle) != NULL
                ? region->volume->settle(region->volume)
                : ESK_OK;
@@ -219,11 +221,11 @@ int esk_region_erase(const struct esk_region *region, uint32_t block) {
 
 int esk_region_sync(const struct esk_region *region) {
     const struct esk_device *device = device_of(region);
-    if (region->volume->is_synced) {
+    if (esk_volume_notes_syncs() && region->volume->is_synced) {
         return ESK_OK;
     }
     ESK_TRY(device->ops->sync(device));
-    region->volume->is_synced = true;
+    region->volume->is_synced = esk_volume_notes_syncs();
     return ESK_OK;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The sections of an index page.
+#include "base/inline.h"
 #include "table/series/series.h"
 
 static uint16_t body_offset(uint8_t role) {
@@ -39,7 +40,7 @@ uint8_t *esk_series_tile_knots(const struct esk_series *series, uint8_t *page,
     return is_tile ? esk_series_index_knots(series, page) : NULL;
 }
 
-uint32_t esk_series_kept_from(const struct esk_ring *ring) {
+ESK_APART_IN_ALL uint32_t esk_series_kept_from(const struct esk_ring *ring) {
     const struct esk_geometry *geometry =
         esk_volume_geometry(ring->region.volume);
     uint32_t pages = geometry->block_pages;
