@@ -46,12 +46,10 @@ void esk_pool_carve(struct esk_pool *pool, void *memory, uint16_t page_bytes,
         pool->classes = classes;
     }
     esk_pool_forget_all(pool);
-    if (!esk_pool_counts(pool)) {
-        return;
-    }
-    memset(pool->pins, 0, frames);
+    uint8_t counted = esk_pool_counts(pool) ? frames : 0;
+    memset(pool->pins, 0, counted);
     for (uint8_t class_ = 0; class_ < classes; class_++) {
-        for (uint8_t frame = 0; frame < frames; frame++) {
+        for (uint8_t frame = 0; frame < counted; frame++) {
             pool->pins[frames + place] = frame;
             place++;
         }
