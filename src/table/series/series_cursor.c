@@ -262,8 +262,8 @@ int esk_series_cursor_next(struct esk_series *series,
         esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
         if (esk_packing(series) == NULL &&
             (cursor->matches == NULL || esk_parts(series)->ranges == NULL)) {
-            esk_row_copy(series, row,
-                         row_pass(cursor, esk_shape(series)->row_bytes));
+            uint16_t width = esk_shape(series)->row_bytes;
+            esk_bytes_copy(row, row_pass(cursor, width), width);
             return ESK_OK;
         }
         if (row_take(series, cursor, esk_shape(series)->row_bytes, row) ==
