@@ -238,7 +238,9 @@ def _geometry(geometry) -> str:
 def _function(case: Case, query: Query, header: str) -> str:
     name = query.name
     struct = re.search(rf"struct {name}_row \{{(.*?)\}};", header, re.DOTALL)
-    members = re.findall(r"([\w ]+?) (\w+)(\[\d+\])?;", struct.group(1))
+    # A member may take two lines, and have a comment.
+    plain = re.sub("//.*", "", struct.group(1))
+    members = re.findall(r"(\w[\w\s]*?)\s+(\w+)(\[\d+\])?;", plain)
     names = [m for _, m, _ in members]
     nulls = {m for m in names if m.removesuffix("_null") in names} - {
         m for m in names if not m.endswith("_null")
