@@ -12,7 +12,7 @@
 /// Bits of a real's exact integers.
 #define REAL_DIGITS (sizeof(esk_real) == 4 ? 24 : 53)
 
-static esk_real real_get(const esk_slot *slot) {
+static ESK_APART esk_real real_get(const esk_slot *slot) {
     esk_slot bits = *slot;
     esk_real real = 0;
     if (bits < 0) {
@@ -45,7 +45,7 @@ static bool float_load(esk_slot *slot, uint8_t type, const uint8_t *bytes) {
     return real_set(slot, real) == ESK_OK;
 }
 
-static esk_real absolute(esk_real real) {
+static ESK_APART esk_real absolute(esk_real real) {
     return real < 0 ? -real : real;
 }
 
@@ -158,7 +158,7 @@ static esk_real rounded(esk_real real, uint8_t digits) {
 }
 
 /// r = the integer of `real`, toward 0. Returns ESK_OK; ESK_E_LIMIT.
-static int truncated(esk_slot *r, esk_real real) {
+static ESK_APART int truncated(esk_slot *r, esk_real real) {
     /* The bits of an integer may be those of a NaN, which is not less. */
     if (!(real < slot_limit() && real >= -slot_limit())) {
         return ESK_E_LIMIT;
@@ -188,23 +188,33 @@ static int real_run(struct esk_program *program, const uint8_t *op) {
                      : 0;
     switch (op[0]) {
     case ESK_OP_FADD:
-        return real_set(r, x + y);
+        x += y;
+        break;
     case ESK_OP_FSUB:
-        return real_set(r, x - y);
+        x -= y;
+        break;
     case ESK_OP_FMUL:
-        return real_set(r, x * y);
+        x *= y;
+        break;
     case ESK_OP_FDIV:
-        return y == 0 ? ESK_NOT_FOUND : real_set(r, x / y);
+        if (y == 0) {
+            return ESK_NOT_FOUND;
+        }
+        x /= y;
+        break;
     case ESK_OP_FLOAT:
-        return real_set(r, (esk_real)*a);
+        x = (esk_real)*a;
+        break;
     case ESK_OP_TRUNC:
         return truncated(r, x);
     case ESK_OP_FCMP:
         *r = mixed_compare(a, y);
         return ESK_OK;
     default: /* ROUND */
-        return real_set(r, rounded(x, op[3] & 15u));
+        x = rounded(x, op[3] & 15u);
+        break;
     }
+    return real_set(r, x);
 }
 
 /// Instructions of a window.
