@@ -74,12 +74,13 @@ static void fill(void) {
 }
 
 ESK_TEST(power_cuts_do_not_use_up_the_block_that_the_collector_needs) {
-    uint32_t seeds = esk_test_rounds(1, 6);
+    uint32_t seeds = esk_test_repeats(1, 6);
+    uint32_t cuts = esk_test_repeats(120, 300);
     for (unsigned run = 0; run < RUNS; run++) {
         for (uint64_t seed = 1; seed <= seeds; seed++) {
             run_start(run, seed);
             fill();
-            for (unsigned cut = 0; cut < 300; cut++) {
+            for (unsigned cut = 0; cut < cuts; cut++) {
                 uint64_t next = esk_sim_op_count(model.sim);
                 uint64_t ops = 1 + esk_model_kv_random(&model, 24);
                 esk_sim_cut_at(model.sim, next + ops,
@@ -152,7 +153,9 @@ ESK_TEST(the_collector_tells_the_keys_that_it_loses) {
 
 /// A block fails while the collector needs it: a delete that is synced stays.
 ESK_TEST(deletes_stay_when_the_collector_loses_its_block) {
-    uint32_t seeds = esk_test_rounds(10, 40);
+    static const struct esk_sim_failures failures = {
+        .transfer = {.per_million = 300000}};
+    uint32_t seeds = esk_test_repeats(10, 40);
     for (unsigned run = 0; run < RUNS; run++) {
         for (uint64_t seed = 1; seed <= seeds; seed++) {
             run_start(run, seed);
@@ -174,7 +177,12 @@ ESK_TEST(deletes_stay_when_the_collector_loses_its_block) {
                         model.sim, esk_ring_page(ring, ring->ready) /
                                        runs[run].config.geometry.block_pages);
                 }
+                if (seed % 2 == 0 && i == 45) {
+                    esk_sim_failures_set(model.sim,
+                                         &failures); /* erases, too */
+                }
             }
+            esk_sim_failures_set(model.sim, NULL);
             ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
             ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
         }
@@ -183,12 +191,13 @@ ESK_TEST(deletes_stay_when_the_collector_loses_its_block) {
 
 /// Damage where power cuts stopped the collector, too.
 ESK_TEST(damage_between_power_cuts_ends_no_call_badly) {
-    uint32_t seeds = esk_test_rounds(1, 6);
+    uint32_t seeds = esk_test_repeats(1, 6);
+    uint32_t cuts = esk_test_repeats(50, 100);
     for (unsigned run = 0; run < RUNS; run++) {
         for (uint64_t seed = 1; seed <= seeds; seed++) {
             run_start(run, seed);
             fill();
-            for (unsigned cut = 0; cut < 100; cut++) {
+            for (unsigned cut = 0; cut < cuts; cut++) {
                 const struct esk_ring *ring = &model.kv->log;
                 esk_page_id page = esk_ring_page(
                     ring, ring->tail + esk_model_kv_random(&model, 8));

@@ -58,6 +58,13 @@ static inline uint32_t esk_test_rounds(uint32_t quick, uint32_t deep) {
     return esk_test_is_deep() ? deep : quick;
 }
 
+/// The same of a campaign whose further rounds only repeat it with other seeds
+/// and places: all of them in `make nightly` alone, which sets ESK_DEEP=2.
+static inline uint32_t esk_test_repeats(uint32_t quick, uint32_t nightly) {
+    const char *deep = getenv("ESK_DEEP");
+    return deep != NULL && deep[0] == '2' ? nightly : quick;
+}
+
 /// One copy a program: a test program is one translation unit.
 static struct esk_test_state esk_test_state_;
 
