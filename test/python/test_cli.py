@@ -278,7 +278,7 @@ def test_query_leaves_the_image_alone(esker, image):
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("SELEC 1", "syntax error"),
+        ("SELEC 1", "did you mean 'SELECT'?"),
         ("SELECT * FROM nothing", "the image has temp (t, temp_c)"),
         ("SELECT heat FROM temp", "the image has temp (t, temp_c)"),
         ("SELECT t / 'x' FROM temp", "query: "),
