@@ -460,8 +460,9 @@ int esk_packed_append(const struct esk_packed *packed,
             return status;
         }
         state->flags |= PACKED_CLOSED;
-        zeros_put(state, page, (uint16_t)(state->end + 1u));
     }
+    /* Of a cell that was closed above seals, too: they may be gone. */
+    zeros_put(state, page, (uint16_t)(state->end + 1u));
     return cell_begin(packed, state, page, end,
                       packed_cell_next(packed, state->end), row);
 }

@@ -449,6 +449,34 @@ ESK_TEST(packed_row_that_has_no_room_leaves_a_full_page) {
     table_free();
 }
 
+/// Appends rows from `first` on until one has no room. Returns its number.
+static uint32_t rows_fill(uint32_t first, uint16_t end) {
+    while (esk_packed_append(&fix.packed, fix.writer, fix.page, end,
+                             fix.rows[first]) == ESK_OK) {
+        first++;
+    }
+    return first;
+}
+
+ESK_TEST(packed_page_without_its_seals_has_no_bytes_of_them) {
+    table_free();
+    field_add(4, ESK_PACKED_LINEAR);
+    field_add(8, ESK_PACKED_DELTA);
+    table_make(256, 64, 1);
+    for (uint32_t i = 0; i < ROWS_MAX; i++) {
+        esk_store_u32(fix.rows[i], 10 * i);
+        esk_store_u64(fix.rows[i] + 4, (uint64_t)i * i);
+    }
+    /* The page could not be programmed: it begins anew elsewhere. */
+    uint32_t sealed = rows_fill(0, 152);
+    memset(fix.page + 152, 0x5A, 256 - 152);
+    uint32_t all = rows_fill(sealed, 256);
+    ESK_CHECK(all > sealed);
+    ESK_CHECK_INT(esk_packed_end(&fix.packed, fix.writer, fix.page, 256), 256);
+    page_expect(0, all, ESK_ENVELOPE_BYTES, 255);
+    table_free();
+}
+
 ESK_TEST(packed_row_wider_than_the_page_is_refused) {
     table_free();
     field_add(4, ESK_PACKED_LINEAR);
