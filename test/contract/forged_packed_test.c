@@ -4,7 +4,7 @@
 /// Packed tables whose pages or catalog say what cannot be, with a checksum
 /// that is right: where no key is forged all rows of other pages are there,
 /// every call ends, and nothing outside of the arena is touched.
-#include "table/series/series.h"
+#include "table/series/series_rows.h"
 #include "test/harness/fixture.h"
 #include "test/harness/forge.h"
 #include "volume/volume_format.h"
@@ -93,7 +93,7 @@ static bool is_right(uint32_t key, const uint8_t *row) {
 
 /// Reads all rows by a cursor. Those of keys `first` up to `end`, which are on
 /// the forged page, may differ or be missing. Of the others all must be there
-/// if `is_strict`.
+/// if `is_strict`, and the cursor must have counted damage.
 static void scan(uint32_t first, uint32_t end, bool is_strict, bool backward) {
     struct esk_series_cursor cursor;
     struct esk_series_query query = {.backward = backward};
@@ -109,6 +109,8 @@ static void scan(uint32_t first, uint32_t end, bool is_strict, bool backward) {
     }
     if (is_strict) {
         ESK_CHECK_INT(others, ROWS - (end - first));
+        ESK_CHECK(first == end || end > ROWS ||
+                  esk_series_cursor_damaged(&cursor) > 0);
     }
 }
 
@@ -139,6 +141,9 @@ static void use(uint32_t first, uint32_t end, bool is_strict) {
                   ESK_OK);
     int status = esk_series_check(fixture.series, &report);
     ESK_CHECK(status == ESK_OK || status == ESK_E_CORRUPT);
+    if (is_strict && end <= ROWS) {
+        ESK_CHECK_INT(status, ESK_E_CORRUPT);
+    }
     ESK_CHECK_INT(esk_series_count(fixture.series, &count), ESK_OK);
 }
 
@@ -163,7 +168,7 @@ static const struct {
     uint8_t count;
     bool is_strict;
 } forgeries[] = {
-    {"more rows than it has", {150, 0}, ESK_ENVELOPE_COUNT, 2, false},
+    {"more rows than it has", {150, 0}, ESK_ENVELOPE_COUNT, 2, true},
     {"a scale of the first cell",
      {0xFE},
      ESK_ENVELOPE_BYTES + ROW_BYTES + 1,
@@ -217,6 +222,77 @@ ESK_TEST(forged_rows_of_a_packed_page_hide_no_others) {
         forged_check(i % MEDIA, i / MEDIA, false);
         forged_check(i % MEDIA, i / MEDIA, true);
     }
+}
+
+/// What a scan found of the rows before and behind a forged page.
+struct found {
+    uint32_t below;
+    uint32_t above;
+};
+
+static struct found rows_find(uint32_t first, uint32_t end, bool backward) {
+    struct esk_series_cursor cursor;
+    struct esk_series_query query = {.backward = backward};
+    struct found found = {0, 0};
+    uint8_t row[ROW_BYTES];
+    uint32_t steps = 0;
+    ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
+                  ESK_OK);
+    while (esk_series_cursor_next(fixture.series, &cursor, row) == ESK_OK) {
+        uint32_t key = esk_load_u32(row);
+        ESK_CHECK(steps++ < 2 * ROWS);
+        found.below += key < first && is_right(key, row) ? 1u : 0u;
+        found.above += key >= end && is_right(key, row) ? 1u : 0u;
+    }
+    return found;
+}
+
+/// The smallest and the largest key that is read from the page at `position`.
+static void keys_read(uint32_t position, uint32_t *least, uint32_t *most) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    *least = UINT32_MAX;
+    *most = 0;
+    ESK_CHECK_INT(esk_series_pin(fixture.series, &fixture.series->data,
+                                 position, &page, &frame),
+                  ESK_OK);
+    for (uint16_t i = 0; i < esk_page_count(page); i++) {
+        uint32_t key = (uint32_t)esk_rows_key(fixture.series, page, i);
+        *least = key < *least ? key : *least;
+        *most = key > *most ? key : *most;
+    }
+    esk_pool_unpin(&fixture.series->pool, frame);
+}
+
+/// As if there were no checksum: each bit behind the envelope is another. A
+/// cursor hides rows of other pages at most by a key that is beyond theirs.
+ESK_TEST(forged_bits_of_a_packed_page_hide_no_others) {
+    uint32_t first = 0;
+    uint32_t end = 0;
+    start(&media[1]);
+    page_keys(3, &first, &end);
+    for (uint32_t bit = 8 * ESK_ENVELOPE_BYTES; bit < 8 * 256; bit++) {
+        uint8_t byte = 0;
+        uint32_t least = 0;
+        uint32_t most = 0;
+        ESK_CONTEXT("bit %u", (unsigned)bit);
+        const struct esk_ring *ring = &fixture.series->data;
+        ESK_CHECK_INT(
+            esk_sim_peek(fixture.sim, esk_ring_page(ring, 3), fixture.page),
+            ESK_OK);
+        byte = fixture.page[bit / 8];
+        uint8_t other = (uint8_t)(byte ^ (1u << bit % 8));
+        forge(ring, 3, (uint16_t)(bit / 8), &other, 1);
+        keys_read(3, &least, &most);
+        struct found found = rows_find(first, end, false);
+        ESK_CHECK_INT(found.below, first - 1);
+        ESK_CHECK(most >= end || found.above == ROWS + 1 - end);
+        found = rows_find(first, end, true);
+        ESK_CHECK_INT(found.above, ROWS + 1 - end);
+        ESK_CHECK(least < first || found.below == first - 1);
+        forge(&fixture.series->data, 3, (uint16_t)(bit / 8), &byte, 1);
+    }
+    fixture_end(&fixture);
 }
 
 /// A journal page with fewer rows than its count: which rows follow is not

@@ -508,7 +508,8 @@ struct esk_series_breaks {
 };
 
 /// Packed pages. A *row* of a page is in memory of the part until another one
-/// is read. A row that cannot be read, of a hostile page, is all zeros.
+/// is read. Behind the last row that can be read, of a hostile page, each row
+/// is that one.
 struct esk_series_packed {
     const struct esk_seals *seals; ///< of the data ring
     /// Reads the sizes of the columns' fields into the layout. Returns ESK_OK;
@@ -547,6 +548,9 @@ struct esk_series_packed {
     /// Row `index` of a page.
     const uint8_t *(*row)(const struct esk_series *series, const uint8_t *page,
                           uint16_t index);
+    /// How many of the page's `count` rows can be read.
+    uint16_t (*rows)(const struct esk_series *series, const uint8_t *page,
+                     uint16_t count);
     /// As esk_rows_below.
     uint16_t (*below)(const struct esk_series *series, const uint8_t *page,
                       uint16_t count, esk_key key);

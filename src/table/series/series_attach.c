@@ -184,6 +184,9 @@ int esk_series_newest_find(struct esk_series *series, uint32_t *end) {
             continue;
         }
         uint16_t count = esk_page_count(page);
+        if (esk_packing(series) != NULL) {
+            count = esk_parts(series)->packed->rows(series, page, count);
+        }
         series->ordinal = esk_page_aux(page) + count;
         found = count > 0;
         if (found) {

@@ -205,6 +205,11 @@ static void page_check(struct esk_series *series, uint8_t *page,
         oldest_check(series, at, check);
     }
     ordinal_check(check, first);
+    if (esk_packing(series) != NULL) {
+        uint16_t rows = esk_parts(series)->packed->rows(series, page, count);
+        check->wrong = check->wrong || rows < count;
+        count = rows;
+    }
     rows_check(series, page, count, first, again, check);
     check->ordinal = first + count;
     check->most = check->ordinal;

@@ -309,6 +309,7 @@ const struct esk_series_packed esk_series_part_packed = {
     .resume = packed_resume,
     .loaded = esk_packed_page_loaded,
     .row = esk_packed_page_row,
+    .rows = esk_packed_page_rows,
     .below = esk_packed_page_below,
     .reaches = esk_packed_page_reaches,
     .find = esk_packed_page_find,

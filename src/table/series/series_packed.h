@@ -59,6 +59,8 @@ packed_reader(const struct esk_series_packing *packing, uint8_t number) {
 void esk_packed_page_loaded(const struct esk_series *series, uint8_t *page);
 const uint8_t *esk_packed_page_row(const struct esk_series *series,
                                    const uint8_t *page, uint16_t index);
+uint16_t esk_packed_page_rows(const struct esk_series *series,
+                              const uint8_t *page, uint16_t count);
 uint16_t esk_packed_page_below(const struct esk_series *series,
                                const uint8_t *page, uint16_t count,
                                esk_key key);

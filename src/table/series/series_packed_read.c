@@ -139,7 +139,8 @@ static struct packed_reader *reader_for(const struct view *view,
     return best;
 }
 
-/// Reads row `index`. Returns NULL when the page has none.
+/// Reads row `index`. Returns NULL when the page has none: then
+/// packing->row_index is how many it has.
 static const uint8_t *row_read(const struct esk_series *series,
                                const uint8_t *page, uint16_t index) {
     struct esk_series_packing *packing = packing_of(series);
@@ -152,6 +153,7 @@ static const uint8_t *row_read(const struct esk_series *series,
     struct packed_reader *reader = reader_for(&view, index);
     while (reader->rows <= index) {
         if (!reader_next(&view, reader)) {
+            packing->row_index = reader->rows;
             return NULL;
         }
     }
@@ -160,14 +162,21 @@ static const uint8_t *row_read(const struct esk_series *series,
     return packing->row;
 }
 
+uint16_t esk_packed_page_rows(const struct esk_series *series,
+                              const uint8_t *page, uint16_t count) {
+    return count == 0 || row_read(series, page, (uint16_t)(count - 1u)) != NULL
+               ? count
+               : packing_of(series)->row_index;
+}
+
 const uint8_t *esk_packed_page_row(const struct esk_series *series,
                                    const uint8_t *page, uint16_t index) {
     const uint8_t *row = row_read(series, page, index);
-    if (row == NULL) {
-        memset(packing_of(series)->row, 0, esk_shape(series)->row_bytes);
-        row = packing_of(series)->row;
+    if (row == NULL && packing_of(series)->row_index > 0) {
+        index = (uint16_t)(packing_of(series)->row_index - 1u);
+        row = row_read(series, page, index);
     }
-    return row;
+    return row != NULL ? row : page + ESK_ENVELOPE_BYTES;
 }
 
 /// The key of the last row that the reader has read.
@@ -326,7 +335,9 @@ int esk_packed_page_take(const struct esk_series *series,
     for (; cursor->left > 0; cursor->left--, cursor->row++) {
         const uint8_t *bytes = row_read(series, page, cursor->row);
         if (bytes == NULL) {
+            /* The rows of these ordinals are on the next page. */
             cursor->damaged++;
+            cursor->end -= cursor->left;
             cursor->left = 0;
             return ESK_NOT_FOUND;
         }
