@@ -173,9 +173,12 @@ struct esk_series_options {
     uint8_t run_pages;
     uint8_t full_policy; ///< enum esk_full_policy
     bool keys_repeat;
-    bool has_breaks;     ///< an open needs esk_series_part_breaks
-    uint16_t cell_bytes; ///< of a packed table; 0: it is not packed
-    uint8_t unit_bytes;  ///< of a packed table: what its syncs align rows to
+    bool has_breaks; ///< an open needs esk_series_part_breaks
+
+    /* Of a packed table, by esk_series_cells. */
+
+    uint16_t cell_bytes;
+    uint8_t unit_bytes; ///< what its syncs align rows to
 };
 
 /// Decodes the options of a series.
@@ -183,6 +186,12 @@ struct esk_series_options {
 ///          ESK_E_UNSUPPORTED when an option is of a newer version.
 int esk_series_options(const struct esk_table_info *info,
                        struct esk_series_options *options);
+
+/// Decodes the options of packed pages, which esk_series_options leaves out;
+/// both are 0 if the table is raw.
+/// Returns  ESK_OK; ESK_E_CORRUPT.
+int esk_series_cells(const struct esk_table_info *info,
+                     struct esk_series_options *options);
 
 /// Blocks of the sync journal when the specification says 0: as many as hold 8
 /// pages, at least 2, if rows of `row_bytes` bytes cannot be sealed as often

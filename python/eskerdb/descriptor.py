@@ -107,6 +107,7 @@ def _options(mount: Mount, info: Any) -> Any:
     if info.kind == lib.ESK_TABLE_SERIES and not newer:
         series = ffi.new("struct esk_series_options *")
         mount._check(lib.esk_series_options(info, series), "its options")
+        mount._check(lib.esk_series_cells(info, series), "its cells")
         return series
     if info.kind == lib.ESK_TABLE_KV and not newer:
         kv = ffi.new("struct esk_kv_options *")

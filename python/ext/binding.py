@@ -474,6 +474,8 @@ uint16_t esk_row_bytes(const struct esk_column *columns, uint8_t count);
 int esk_geometry_check(const struct esk_geometry *geometry);
 int esk_series_options(const struct esk_table_info *info,
                        struct esk_series_options *options);
+int esk_series_cells(const struct esk_table_info *info,
+                     struct esk_series_options *options);
 int esk_tree_options(const struct esk_table_info *info,
                      struct esk_tree_options *options);
 int esk_kv_options(const struct esk_table_info *info,

@@ -101,7 +101,14 @@ ESK_TEST(series_of_packed_pages_is_not_attached) {
     struct esk_series_shape shape = fixture.series->shape;
     struct esk_table_info info = info_of(&fixture, "log");
     ESK_CHECK_INT(esk_series_options(&info, &options), ESK_OK);
+    ESK_CHECK_INT(esk_series_cells(&info, &options), ESK_OK);
     ESK_CHECK_INT(options.cell_bytes, 256);
+    ESK_CHECK_INT(options.unit_bytes, 1);
+    info.codec = ESK_CODEC_RAW;
+    ESK_CHECK_INT(esk_series_cells(&info, &options), ESK_OK);
+    ESK_CHECK_INT(options.cell_bytes, 0);
+    ESK_CHECK_INT(options.unit_bytes, 0);
+    info.codec = ESK_CODEC_PACKED;
     esk_series_close(fixture.series);
     ESK_CHECK_INT(test_series_attach(&series, &parts, &fixture.volume, &info,
                                      &shape, &options, NULL, arena,

@@ -29,8 +29,8 @@ static ESK_APART int page_load(void *context, uint32_t tag, uint8_t *page) {
     if (status == ESK_OK && breaks != NULL) {
         breaks->shorten(breaks, source->position, page);
     }
-    if (status == ESK_OK && esk_packing(source->series) != NULL) {
-        esk_parts(source->series)->packed->loaded(source->series, page);
+    if (status == ESK_OK && esk_packed(source->series) != NULL) {
+        esk_packed(source->series)->loaded(source->series, page);
     }
     return status;
 }

@@ -48,7 +48,6 @@ enum esk_series_dirty {
 
 struct esk_arena;
 struct esk_series_memory;
-struct esk_series_packing;
 
 /// The part of breaks, followed by a row with the values of new columns.
 struct esk_series_break_list {
@@ -83,9 +82,9 @@ struct esk_series {
     const struct esk_series_parts *parts;
     uint8_t *write_page; ///< rows that are in no complete page
     uint8_t *var_page;   ///< bytes that are in no complete page; NULL without
-    struct esk_ring *journal;           ///< NULL: syncs seal
-    struct esk_ring *var;               ///< NULL without a variable column
-    struct esk_series_packing *packing; ///< NULL: pages are raw
+    struct esk_ring *journal;               ///< NULL: syncs seal
+    struct esk_ring *var;                   ///< NULL without a variable column
+    const struct esk_series_packed *packed; ///< NULL: pages are raw
     struct esk_series_shape shape;
     uint16_t write_count; ///< rows in the write page
     bool has_newest;
@@ -173,10 +172,10 @@ static inline struct esk_ring *esk_sync_ring(const struct esk_series *series) {
         ESK_SHAPE_SYNC_BLOCKS == 0 ? NULL : series->journal, series->journal);
 }
 
-/// What a table with packed pages has more; NULL: its pages are raw.
-static inline struct esk_series_packing *
-esk_packing(const struct esk_series *series) {
-    return ESK_SHAPED_SERIES(NULL, series->packing);
+/// The part of a table with packed pages; NULL: its pages are raw.
+static inline const struct esk_series_packed *
+esk_packed(const struct esk_series *series) {
+    return ESK_SHAPED_SERIES(NULL, series->packed);
 }
 
 /* series.c: small functions for all files. */
@@ -511,16 +510,16 @@ struct esk_series_breaks {
 /// is read. Behind the last row that can be read, of a hostile page, each row
 /// is that one.
 struct esk_series_packed {
-    const struct esk_seals *seals; ///< of the data ring
-    /// Reads the sizes of the columns' fields into the layout. Returns ESK_OK;
+    /// Reads the cells into the options, and the sizes of the columns' fields
+    /// into the layout. Returns ESK_OK;
     /// ESK_E_UNSUPPORTED: a part is missing; ESK_E_CORRUPT: also if the cells
     /// cannot be; ESK_E_IO.
     int (*columns)(struct esk_volume *volume,
                    const struct esk_series_parts *parts,
                    const struct esk_table_info *info,
-                   const struct esk_series_options *options,
+                   struct esk_series_options *options,
                    struct esk_series_layout *layout, uint8_t *page);
-    /// Carves what the table has more.
+    /// Carves what the table has more, right before the handle.
     void (*carve)(struct esk_arena *arena, const struct esk_table_info *info,
                   const struct esk_series_layout *layout,
                   const struct esk_series_config *config,
@@ -534,12 +533,13 @@ struct esk_series_packed {
     /// Appends that row to the write page, and programs that first if it is
     /// full. As esk_series_append_var, for a row that may come next.
     int (*append)(struct esk_series *series);
-    /// Seals the write page. Returns ESK_OK; ESK_NOT_FOUND: it cannot be
-    /// sealed; as esk_ring_seal.
-    int (*seal)(struct esk_series *series);
-    /// Programs the write page at the head of `ring`. As esk_ring_append.
-    int (*write)(struct esk_series *series, struct esk_ring *ring,
-                 uint32_t *position);
+    /// Ends the write page's rows at a program unit. Returns the bytes to
+    /// seal; 0: the page has no room for a seal.
+    uint16_t (*align)(const struct esk_series *series);
+    /// Completes the write page. Returns where its bytes end.
+    uint16_t (*end)(const struct esk_series *series);
+    /// Changes the data ring's configuration from that of raw pages.
+    void (*ring)(struct esk_ring_config *config);
     /// Makes a page that was loaded, maybe sealed, one that counts rows.
     void (*loaded)(const struct esk_series *series, uint8_t *page);
     /// Makes a copy of page `page` of the sync journal the write page. Returns

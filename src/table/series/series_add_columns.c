@@ -12,7 +12,7 @@ static int columns_check(const struct esk_table_spec *spec,
                          const struct esk_table_info *info,
                          struct esk_fault *fault) {
     struct esk_series_options options;
-    ESK_TRY(esk_series_options(info, &options));
+    ESK_TRY(esk_series_cells(info, &options));
     fault->kind = esk_series_mode_fault(spec, info->codec, &fault->column);
     if (fault->kind == ESK_FAULT_NONE && info->codec != ESK_CODEC_RAW &&
         !esk_series_cell_fits(spec, options.cell_bytes)) {

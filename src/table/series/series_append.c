@@ -18,14 +18,11 @@ ESK_OUT_OF_LINE int esk_series_flush(struct esk_series *series) {
     }
     ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
                              ESK_SERIES_DATA));
-    if (esk_packing(series) != NULL) {
-        ESK_TRY(
-            esk_parts(series)->packed->write(series, &series->data, &position));
-    } else {
-        ESK_TRY(esk_ring_append(&series->data, series->write_page,
-                                series->write_count, series->ordinal,
-                                &position));
-    }
+    uint16_t end =
+        esk_packed(series) != NULL ? esk_packed(series)->end(series) : 0;
+    ESK_TRY(esk_ring_append_to(&series->data, series->write_page,
+                               series->write_count, end, series->ordinal,
+                               &position));
     series->ordinal += series->write_count;
     series->write_count = 0;
     series->sealed_count = 0;
@@ -63,16 +60,16 @@ static int row_append(struct esk_series *series, const void *row,
     ESK_ASSERT(esk_series_is_idle(series));
     esk_key key = esk_row_key(series, row);
     ESK_TRY(row_admit(series, key));
-    bool is_raw = esk_packing(series) == NULL;
-    uint8_t *slot = is_raw ? esk_rows_slot(series)
-                           : esk_parts(series)->packed->slot(series);
+    bool is_raw = esk_packed(series) == NULL;
+    uint8_t *slot =
+        is_raw ? esk_rows_slot(series) : esk_packed(series)->slot(series);
     uint8_t *var = slot + esk_shape(series)->var_offset;
     esk_row_copy(series, slot, row);
     if (esk_var_ring(series) != NULL) {
         ESK_TRY(esk_parts(series)->var->write(series, key, value, bytes, var));
     }
     if (!is_raw) {
-        ESK_TRY(esk_parts(series)->packed->append(series));
+        ESK_TRY(esk_packed(series)->append(series));
     }
     series->write_count++;
     series->newest = key;
@@ -115,22 +112,18 @@ int esk_series_append_many(struct esk_series *series, const void *rows,
 /// Programs the rows of the write page that are not durable: a seal, or else
 /// the whole page.
 static int rows_program(struct esk_series *series) {
-    int status = ESK_NOT_FOUND;
-    if (esk_packing(series) != NULL) {
-        status = esk_parts(series)->packed->seal(series);
-    } else if (esk_ring_can_seal(&series->data, series->write_count)) {
-        ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
-                                 ESK_SERIES_DATA));
-        status = esk_ring_seal(&series->data, series->write_page,
-                               series->write_count, series->ordinal);
-    }
-    if (status == ESK_NOT_FOUND) {
+    uint16_t count = esk_packed(series) != NULL
+                         ? esk_packed(series)->align(series)
+                         : series->write_count;
+    if (count == 0 || !esk_ring_can_seal(&series->data, count)) {
         return esk_series_flush(series);
     }
-    if (status == ESK_OK) {
-        series->sealed_count = series->write_count;
-    }
-    return status;
+    ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
+                             ESK_SERIES_DATA));
+    ESK_TRY(esk_ring_seal(&series->data, series->write_page, count,
+                          series->ordinal));
+    series->sealed_count = series->write_count;
+    return ESK_OK;
 }
 
 ESK_APART int esk_series_sync(struct esk_series *series) {

@@ -84,6 +84,9 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
         key_index_bytes(config) < ESK_SERIES_KEY_INDEX_BYTES_MIN) {
         return ESK_E_INVALID;
     }
+    if (ESK_SHAPED_SERIES(false, info->codec != ESK_CODEC_RAW)) {
+        parts->packed->carve(arena, info, layout, config, memory);
+    }
     memory->series = esk_arena_take(arena, state_bytes(parts));
     memory->var = info->blocks[ESK_REGION_VAR] > 0
                       ? esk_arena_take(arena, sizeof *memory->var)
@@ -95,9 +98,6 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
         parts->breaks != NULL
             ? esk_arena_take(arena, sizeof *memory->breaks + info->row_bytes)
             : NULL;
-    if (ESK_SHAPED_SERIES(false, options->cell_bytes > 0)) {
-        parts->packed->carve(arena, info, layout, config, memory);
-    }
     memory->filled = esk_arena_take(arena, (uint32_t)filled(info) * page_bytes);
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(page_bytes, frames(info, config), 1));
@@ -184,8 +184,8 @@ int esk_series_newest_find(struct esk_series *series, uint32_t *end) {
             continue;
         }
         uint16_t count = esk_page_count(page);
-        if (esk_packing(series) != NULL) {
-            count = esk_parts(series)->packed->rows(series, page, count);
+        if (esk_packed(series) != NULL) {
+            count = esk_packed(series)->rows(series, page, count);
         }
         series->ordinal = esk_page_aux(page) + count;
         found = count > 0;
@@ -237,10 +237,8 @@ static ESK_APART int rings_mount(struct esk_series *series,
     if (esk_parts(series)->breaks != NULL && series->breaks->log.count > 0) {
         config.breaks = &series->breaks->log;
     }
-    if (esk_packing(series) != NULL) {
-        config.unit = 1;
-        config.kind = ESK_PAGE_PACKED;
-        config.seals = esk_parts(series)->packed->seals;
+    if (esk_packed(series) != NULL) {
+        esk_packed(series)->ring(&config);
     }
     ESK_TRY(esk_series_ring_mount(series, &series->data, &config, info,
                                   ESK_REGION_DATA, page));
@@ -325,7 +323,7 @@ int esk_series_attach(struct esk_series **series,
     struct esk_arena carved;
     struct esk_series_memory memory;
     *series = NULL;
-    if (ESK_SHAPED_SERIES(false, options->cell_bytes > 0)) {
+    if (ESK_SHAPED_SERIES(false, info->codec != ESK_CODEC_RAW)) {
         return ESK_E_UNSUPPORTED;
     }
     ESK_TRY(esk_volume_memory(volume, &carved));

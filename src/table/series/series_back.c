@@ -140,8 +140,8 @@ static void page_enter(const struct esk_series *series,
         esk_series_cursor_gap(series, cursor, first + count, cursor->end,
                               cursor->position);
     }
-    if (esk_packing(series) != NULL) {
-        uint16_t rows = esk_parts(series)->packed->rows(series, page, count);
+    if (esk_packed(series) != NULL) {
+        uint16_t rows = esk_packed(series)->rows(series, page, count);
         cursor->damaged += rows < count ? 1u : 0u;
         count = rows;
     }

@@ -205,8 +205,8 @@ static void page_check(struct esk_series *series, uint8_t *page,
         oldest_check(series, at, check);
     }
     ordinal_check(check, first);
-    if (esk_packing(series) != NULL) {
-        uint16_t rows = esk_parts(series)->packed->rows(series, page, count);
+    if (esk_packed(series) != NULL) {
+        uint16_t rows = esk_packed(series)->rows(series, page, count);
         check->wrong = check->wrong || rows < count;
         count = rows;
     }
@@ -217,7 +217,7 @@ static void page_check(struct esk_series *series, uint8_t *page,
         uint32_t room =
             (uint32_t)esk_pool_page_bytes(&series->pool) - ESK_ENVELOPE_BYTES;
         check->most = first + (check->kept - at) *
-                                  (room / (esk_packing(series) != NULL
+                                  (room / (esk_packed(series) != NULL
                                                ? 1u
                                                : esk_rows_width(series, page)));
     }

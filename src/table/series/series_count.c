@@ -134,7 +134,7 @@ static int rows_unpack(const struct esk_series *series,
                        struct esk_series_cursor *cursor, uint32_t *count) {
     int status = ESK_OK;
     while (status == ESK_OK) {
-        status = esk_parts(series)->packed->take(series, cursor, NULL);
+        status = esk_packed(series)->take(series, cursor, NULL);
         *count += status == ESK_OK ? 1u : 0u;
     }
     return status;
@@ -168,10 +168,10 @@ static int page_count(const struct esk_series *series,
         return ESK_E_STALE;
     }
     if (inside &&
-        (esk_packing(series) == NULL ||
+        (esk_packed(series) == NULL ||
          cursor->key_hi == esk_order_key_max(esk_shape(series)->key_type))) {
         *count += cursor->left;
-    } else if (esk_packing(series) != NULL) {
+    } else if (esk_packed(series) != NULL) {
         beyond = rows_unpack(series, cursor, count) == ESK_END;
         cursor->end -= cursor->left;
     } else {

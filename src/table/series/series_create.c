@@ -189,7 +189,7 @@ int esk_series_create(struct esk_volume *volume,
 static int packing_compare(struct esk_volume *volume,
                            const struct esk_series_spec *spec,
                            const struct esk_table_info *info,
-                           const struct esk_series_options *options,
+                           struct esk_series_options *options,
                            struct esk_fault *fault, uint8_t *page) {
     struct esk_descriptor descriptor;
     const struct esk_table_spec *table = &spec->table;
@@ -201,6 +201,7 @@ static int packing_compare(struct esk_volume *volume,
     if (spec->codec == ESK_CODEC_RAW) {
         return ESK_OK;
     }
+    ESK_TRY(esk_series_cells(info, options));
     cell = esk_series_cell_bytes(spec, esk_volume_geometry(volume)->page_bytes);
     if (options->cell_bytes != cell) {
         return esk_schema_differs(fault, ESK_FAULT_OTHER_CELLS, 0, cell,

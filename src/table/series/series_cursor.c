@@ -153,8 +153,8 @@ static inline bool row_matches(const struct esk_series *series,
 static ESK_OUT_OF_LINE int row_take(const struct esk_series *series,
                                     struct esk_series_cursor *cursor,
                                     uint16_t width, void *row) {
-    if (esk_packing(series) != NULL) {
-        return esk_parts(series)->packed->take(series, cursor, row);
+    if (esk_packed(series) != NULL) {
+        return esk_packed(series)->take(series, cursor, row);
     }
     while (cursor->left > 0) {
         const uint8_t *bytes =
@@ -260,7 +260,7 @@ int esk_series_cursor_next(struct esk_series *series,
         esk_words_equal(cursor->drops, drops(series)) &&
         (ESK_HOST || series == cursor->series) &&
         esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
-        if (esk_packing(series) == NULL &&
+        if (esk_packed(series) == NULL &&
             (cursor->matches == NULL || esk_parts(series)->ranges == NULL)) {
             uint16_t width = esk_shape(series)->row_bytes;
             esk_bytes_copy(row, row_pass(cursor, width), width);

@@ -98,7 +98,7 @@ static inline bool esk_forward_enter(const struct esk_series *series,
                                      uint8_t *page, uint16_t count,
                                      uint32_t first) {
     /* Each row of a packed page is compared when it is read. */
-    uint16_t end = esk_packing(series) != NULL
+    uint16_t end = esk_packed(series) != NULL
                        ? count
                        : esk_rows_to(series, page, count, cursor->key_hi);
     if (esk_keys_repeat(series) != 0 && cursor->has_last) {
@@ -111,7 +111,7 @@ static inline bool esk_forward_enter(const struct esk_series *series,
     }
     uint16_t at = esk_forward_wanted(series, cursor, page, count, first);
     at = at < end ? at : end;
-    if (esk_packing(series) != NULL) {
+    if (esk_packed(series) != NULL) {
         cursor->next = page;
         cursor->row = at;
     } else {

@@ -8,9 +8,6 @@
 #include "table/series/series_open.h"
 #include "volume/volume_format.h"
 
-/// A packed table's cells have 2 to the power of so many bytes.
-enum { CELL_POWER_MIN = 6, CELL_POWER_MAX = 14, UNIT_POWER_MAX = 3 };
-
 int esk_series_options(const struct esk_table_info *info,
                        struct esk_series_options *options) {
     ESK_ASSERT(info != NULL && options != NULL);
@@ -29,21 +26,6 @@ int esk_series_options(const struct esk_table_info *info,
     options->run_pages = own[1];
     options->full_policy = own[2];
     options->keys_repeat = (own[3] & ESK_OPTION_KEYS_REPEAT) != 0;
-    options->cell_bytes = 0;
-    options->unit_bytes = 0;
-    if (info->codec != ESK_CODEC_RAW) {
-        const uint8_t *both =
-            esk_option_find(info->options, bytes, ESK_OPTION_PACKED, 1);
-        uint8_t cell = both != NULL ? *both & ESK_PACKED_CELL_MASK : 0;
-        uint8_t unit =
-            both != NULL ? (uint8_t)(*both >> ESK_PACKED_UNIT_SHIFT) : 0;
-        if (cell < CELL_POWER_MIN || cell > CELL_POWER_MAX ||
-            unit > UNIT_POWER_MAX) {
-            return ESK_E_CORRUPT;
-        }
-        options->cell_bytes = (uint16_t)(UINT16_C(1) << cell);
-        options->unit_bytes = (uint8_t)(1u << unit);
-    }
     options->tail = esk_load_u32(tail + ESK_OPTION_TAIL_POSITION);
     options->floor_key = tail[ESK_OPTION_TAIL_FLAGS] != 0
                              ? esk_load_u64(tail + ESK_OPTION_TAIL_FLOOR_KEY)
@@ -95,12 +77,12 @@ static int columns_take(struct esk_descriptor *descriptor,
 }
 
 /// Reads the table's columns and value indexes, in one pass.
-/// series   NULL: only the sizes of the value indexes; else also the indexed
-///          columns and their edges.
+/// series   NULL: only the sizes of the value indexes and of packed rows; else
+///          of the value indexes, their columns and edges.
 static int layout_read(struct esk_volume *volume,
                        const struct esk_series_parts *parts,
                        const struct esk_table_info *info,
-                       const struct esk_series_options *options,
+                       struct esk_series_options *options,
                        struct esk_series *series, uint8_t *edges,
                        struct esk_series_layout *layout,
                        struct esk_series_shape *shape, uint8_t *page) {
@@ -124,8 +106,10 @@ static int layout_read(struct esk_volume *volume,
             parts->values->columns(series, &descriptor, info, layout, edges));
     }
     shape->entry_bytes = layout->entry_bytes;
-    return options->cell_bytes == 0 ? ESK_OK
-           : parts->packed == NULL
+    if (info->codec == ESK_CODEC_RAW || series != NULL) {
+        return ESK_OK;
+    }
+    return parts->packed == NULL
                ? ESK_E_UNSUPPORTED
                : parts->packed->columns(volume, parts, info, options, layout,
                                         page);
@@ -233,7 +217,7 @@ ESK_APART int esk_series_open_with(struct esk_series **series,
                              memory.series, memory.edges, layout, &shape,
                              memory.filled);
     }
-    if (status == ESK_OK && scratch->options.cell_bytes > 0) {
+    if (status == ESK_OK && scratch->info.codec != ESK_CODEC_RAW) {
         status =
             parts->packed->begin(&memory, &scratch->info, &scratch->options);
     }

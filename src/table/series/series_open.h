@@ -14,8 +14,8 @@ struct esk_series_memory {
     struct esk_ring *var;
     struct esk_ring *journal;
     struct esk_series_break_list *breaks;
-    struct esk_series_packing *packing; ///< of a packed table alone
-    uint16_t state_bytes;               ///< as struct esk_series_layout
+    uint8_t *packing;     ///< of a packed table alone
+    uint16_t state_bytes; ///< as struct esk_series_layout
     uint8_t field_count;
     uint8_t readers;
     uint8_t *filled; ///< pages that are being filled: rows, runs, values

@@ -93,8 +93,9 @@ static int columns_add(struct esk_volume *volume,
 static int packed_columns(struct esk_volume *volume,
                           const struct esk_series_parts *parts,
                           const struct esk_table_info *info,
-                          const struct esk_series_options *options,
+                          struct esk_series_options *options,
                           struct esk_series_layout *layout, uint8_t *page) {
+    ESK_TRY(esk_series_cells(info, options));
     layout->state_bytes = 0;
     layout->field_count = 0;
     ESK_TRY(columns_add(volume, parts, info, layout, NULL, page));
@@ -107,8 +108,8 @@ static int packed_columns(struct esk_volume *volume,
                : ESK_OK;
 }
 
-/// Bytes of everything, one after another: the table's part, its fields, the
-/// writer, two rows, the readers.
+/// Bytes of everything, one after another: its fields, the writer, two rows,
+/// the readers; before the handle the table's part.
 static uint32_t packing_bytes(const struct esk_series_memory *memory,
                               uint16_t row_bytes) {
     uint32_t bytes = even(sizeof(struct esk_series_packing));
@@ -138,11 +139,11 @@ static void packed_carve(struct esk_arena *arena,
 static void packed_make(struct esk_series *series,
                         const struct esk_series_memory *memory,
                         const struct esk_series_options *options) {
-    struct esk_series_packing *packing = memory->packing;
+    struct esk_series_packing *packing = esk_packing(series);
     uint16_t row = esk_shape(series)->row_bytes;
     uint16_t state =
         (uint16_t)(sizeof(struct esk_packed_state) + memory->state_bytes);
-    uint8_t *at = (uint8_t *)packing + even(sizeof *packing);
+    uint8_t *at = memory->packing;
     packing->fields = (void *)at;
     at += even(memory->field_count * (uint32_t)sizeof *packing->fields);
     packing->writer = (void *)at;
@@ -160,12 +161,12 @@ static void packed_make(struct esk_series *series,
     packing->codec.cell_mask = (uint16_t)(options->cell_bytes - 1u);
     packing->codec.field_count = 1;
     packing->codec.unit_mask = (uint8_t)(options->unit_bytes - 1u);
-    series->packing = packing;
+    series->packed = series->parts->packed;
 }
 
 /// Makes the write page writable.
 static void page_begin(struct esk_series *series) {
-    struct esk_series_packing *packing = series->packing;
+    struct esk_series_packing *packing = esk_packing(series);
     esk_packed_init(&packing->codec, packing->writer);
     for (uint8_t i = 0; i < packing->reader_count; i++) {
         packed_reader(packing, i)->page = PACKED_NONE;
@@ -178,7 +179,7 @@ static int packed_begin(const struct esk_series_memory *memory,
     struct esk_series *series = memory->series;
     packed_make(series, memory, options);
     ESK_TRY(columns_add(series->table.volume, series->parts, info, NULL,
-                        series->packing, series->write_page));
+                        esk_packing(series), series->write_page));
     page_begin(series);
     return ESK_OK;
 }
@@ -189,14 +190,19 @@ static uint16_t page_end(const struct esk_series *series) {
 }
 
 static int row_pack(struct esk_series *series) {
-    struct esk_series_packing *packing = series->packing;
+    struct esk_series_packing *packing = esk_packing(series);
+    if (series->write_count == 0) {
+        /* The page before was programmed, at the place that it names. */
+        packing->writer->at = 0;
+        esk_packed_page_renamed(packing, esk_page_sequence(series->write_page));
+    }
     return esk_packed_append(&packing->codec, packing->writer,
                              series->write_page, page_end(series),
                              packing->other);
 }
 
 static uint8_t *packed_slot(const struct esk_series *series) {
-    return series->packing->other;
+    return esk_packing(series)->other;
 }
 
 static int packed_append(struct esk_series *series) {
@@ -217,63 +223,27 @@ static bool can_seal(const struct esk_series *series, uint16_t count) {
            esk_ring_can_seal(&series->data, count);
 }
 
-static int packed_seal(struct esk_series *series) {
-    struct esk_series_packing *packing = series->packing;
-    uint8_t *page = series->write_page;
+static uint16_t packed_align(const struct esk_series *series) {
+    struct esk_series_packing *packing = esk_packing(series);
     uint16_t mask = packing->codec.unit_mask;
-    uint16_t least = (uint16_t)((esk_packed_written(packing->writer) -
+    uint16_t count = (uint16_t)((esk_packed_written(packing->writer) -
                                  ESK_ENVELOPE_BYTES + mask) &
                                 ~mask);
-    if (!can_seal(series, least)) {
-        return ESK_NOT_FOUND;
+    if (can_seal(series, count)) {
+        count = (uint16_t)(esk_packed_align(&packing->codec, packing->writer,
+                                            series->write_page) -
+                           ESK_ENVELOPE_BYTES);
+        if (can_seal(series, count)) {
+            return count;
+        }
     }
-    uint16_t end = esk_packed_align(&packing->codec, packing->writer, page);
-    uint16_t count = (uint16_t)(end - ESK_ENVELOPE_BYTES);
-    if (!can_seal(series, count)) {
-        return ESK_NOT_FOUND;
-    }
-    ESK_TRY(esk_series_order(series, ESK_SERIES_DATA | ESK_SERIES_VAR,
-                             ESK_SERIES_DATA));
-    int status = esk_ring_seal(&series->data, page, count, series->ordinal);
-    page[end] = 0; /* the ring made it the erased value */
-    return status;
+    return 0;
 }
 
-static int packed_write(struct esk_series *series, struct esk_ring *ring,
-                        uint32_t *position) {
-    struct esk_series_packing *packing = series->packing;
-    uint16_t end = esk_packed_end(&packing->codec, packing->writer,
-                                  series->write_page, page_end(series));
-    ESK_TRY(esk_ring_append_to(ring, series->write_page, series->write_count,
-                               end, series->ordinal, position));
-    if (ring == &series->data) {
-        packing->writer->at = 0;
-        esk_packed_page_renamed(packing, *position);
-    }
-    return ESK_OK;
-}
-
-static uint16_t packed_resume(struct esk_series *series, const uint8_t *page) {
-    struct esk_series_packing *packing = series->packing;
-    uint16_t bytes = esk_pool_page_bytes(&series->pool);
-    uint16_t count = esk_page_count(page);
-    uint16_t rows = 0;
-    memcpy(series->write_page, page, bytes);
-    packing->row_page = PACKED_NONE; /* a row that the mount has read */
-    esk_packed_seek(packing->writer, ESK_ENVELOPE_BYTES,
-                    (uint16_t)(esk_packed_page_end(page, bytes) - 1u));
-    while (rows < count && esk_packed_next(&packing->codec, packing->writer,
-                                           page, packing->row) == ESK_OK) {
-        rows++;
-        series->newest = esk_row_key(series, packing->row);
-        series->has_newest = true;
-    }
-    if (rows < count) { /* hostile: what is behind is not known */
-        page_begin(series);
-        return 0;
-    }
-    esk_packed_resume(&packing->codec, packing->writer, series->write_page);
-    return rows;
+static uint16_t packed_end(const struct esk_series *series) {
+    struct esk_series_packing *packing = esk_packing(series);
+    return esk_packed_end(&packing->codec, packing->writer, series->write_page,
+                          page_end(series));
 }
 
 /// Makes the bytes behind a seal zero, which are no rows, and marks the count.
@@ -297,15 +267,44 @@ static const struct esk_seals seals = {
     .write_at_end = esk_envelope_seal,
 };
 
+static void packed_ring(struct esk_ring_config *config) {
+    config->unit = 1;
+    config->kind = ESK_PAGE_PACKED;
+    config->seals = &seals;
+}
+
+static uint16_t packed_resume(struct esk_series *series, const uint8_t *page) {
+    struct esk_series_packing *packing = esk_packing(series);
+    uint16_t bytes = esk_pool_page_bytes(&series->pool);
+    uint16_t count = esk_page_count(page);
+    uint16_t rows = 0;
+    memcpy(series->write_page, page, bytes);
+    packing->row_page = PACKED_NONE; /* a row that the mount has read */
+    esk_packed_seek(packing->writer, ESK_ENVELOPE_BYTES,
+                    (uint16_t)(esk_packed_page_end(page, bytes) - 1u));
+    while (rows < count && esk_packed_next(&packing->codec, packing->writer,
+                                           page, packing->row) == ESK_OK) {
+        rows++;
+        series->newest = esk_row_key(series, packing->row);
+        series->has_newest = true;
+    }
+    if (rows < count) { /* hostile: what is behind is not known */
+        page_begin(series);
+        return 0;
+    }
+    esk_packed_resume(&packing->codec, packing->writer, series->write_page);
+    return rows;
+}
+
 const struct esk_series_packed esk_series_part_packed = {
-    .seals = &seals,
     .columns = packed_columns,
     .carve = packed_carve,
     .begin = packed_begin,
     .slot = packed_slot,
     .append = packed_append,
-    .seal = packed_seal,
-    .write = packed_write,
+    .align = packed_align,
+    .end = packed_end,
+    .ring = packed_ring,
     .resume = packed_resume,
     .loaded = esk_packed_page_loaded,
     .row = esk_packed_page_row,

@@ -48,6 +48,12 @@ struct esk_series_packing {
     uint8_t last; ///< number of the reader that was used last
 };
 
+/// What a packed table has more: it ends where the handle begins.
+static inline struct esk_series_packing *
+esk_packing(const struct esk_series *series) {
+    return (struct esk_series_packing *)(uintptr_t)series - 1;
+}
+
 /// Reader `number`.
 static inline struct packed_reader *
 packed_reader(const struct esk_series_packing *packing, uint8_t number) {

@@ -17,14 +17,10 @@
 #include "index/summary/summary.h"
 #include "table/series/series_packed.h"
 
-static struct esk_series_packing *packing_of(const struct esk_series *series) {
-    return series->packing;
-}
-
 static uint32_t page_name(const struct esk_series *series,
                           const uint8_t *page) {
     /* A write page that was programmed is read once more for the index. */
-    return page == series->write_page && packing_of(series)->writer->at != 0
+    return page == series->write_page && series->write_count != 0
                ? PACKED_WRITE
                : esk_page_sequence(page);
 }
@@ -41,7 +37,7 @@ struct view {
 
 static void view_make(const struct esk_series *series, const uint8_t *page,
                       struct view *view) {
-    struct esk_series_packing *packing = packing_of(series);
+    struct esk_series_packing *packing = esk_packing(series);
     uint16_t width = esk_rows_width(series, page);
     view->packing = packing;
     view->codec = &packing->codec;
@@ -143,7 +139,7 @@ static struct packed_reader *reader_for(const struct view *view,
 /// packing->row_index is how many it has.
 static const uint8_t *row_read(const struct esk_series *series,
                                const uint8_t *page, uint16_t index) {
-    struct esk_series_packing *packing = packing_of(series);
+    struct esk_series_packing *packing = esk_packing(series);
     struct view view;
     if (packing->row_page == page_name(series, page) &&
         packing->row_index == index) {
@@ -166,14 +162,14 @@ uint16_t esk_packed_page_rows(const struct esk_series *series,
                               const uint8_t *page, uint16_t count) {
     return count == 0 || row_read(series, page, (uint16_t)(count - 1u)) != NULL
                ? count
-               : packing_of(series)->row_index;
+               : esk_packing(series)->row_index;
 }
 
 const uint8_t *esk_packed_page_row(const struct esk_series *series,
                                    const uint8_t *page, uint16_t index) {
     const uint8_t *row = row_read(series, page, index);
-    if (row == NULL && packing_of(series)->row_index > 0) {
-        index = (uint16_t)(packing_of(series)->row_index - 1u);
+    if (row == NULL && esk_packing(series)->row_index > 0) {
+        index = (uint16_t)(esk_packing(series)->row_index - 1u);
         row = row_read(series, page, index);
     }
     return row != NULL ? row : page + ESK_ENVELOPE_BYTES;
@@ -295,7 +291,7 @@ static void row_give(const struct esk_series *series, const struct view *view,
 
 int esk_packed_page_find(const struct esk_series *series, const uint8_t *page,
                          uint16_t count, esk_key key, void *row) {
-    struct esk_series_packing *packing = packing_of(series);
+    struct esk_series_packing *packing = esk_packing(series);
     struct view view;
     view_make(series, page, &view);
     bool repeat = esk_keys_repeat(series) != 0;
@@ -329,7 +325,7 @@ int esk_packed_page_find(const struct esk_series *series, const uint8_t *page,
 
 int esk_packed_page_take(const struct esk_series *series,
                          struct esk_series_cursor *cursor, uint8_t *row) {
-    struct esk_series_packing *packing = packing_of(series);
+    struct esk_series_packing *packing = esk_packing(series);
     const uint8_t *page = cursor->next;
     uint16_t width = esk_rows_width(series, page);
     for (; cursor->left > 0; cursor->left--, cursor->row++) {

@@ -19,16 +19,24 @@ uint16_t esk_rows_width_of(const struct esk_series *series,
 ESK_OUT_OF_LINE const uint8_t *
 esk_rows_read_any(const struct esk_series *series, uint8_t *page,
                   uint16_t index) {
-    if (esk_packing(series) != NULL) {
-        return esk_parts(series)->packed->row(series, page, index);
+    if (esk_packed(series) != NULL) {
+        return esk_packed(series)->row(series, page, index);
     }
     return esk_rows_at(series, page, index);
 }
 
-/// esk_rows_below for keys that are not words.
-static uint16_t below_any(const struct esk_series *series, uint8_t *page,
-                          uint16_t count, esk_key key) {
+/// esk_rows_below for pages that are not packed. Out of line: the call before
+/// it then saves no register.
+static ESK_OUT_OF_LINE uint16_t below_raw(const struct esk_series *series,
+                                          uint8_t *page, uint16_t count,
+                                          esk_key key) {
+    const struct esk_series_shape *shape = esk_shape(series);
     uint16_t low = 0;
+    if (esk_order_is_word(shape->key_type)) {
+        return esk_order_rank_even(
+            shape->key_type, esk_rows_first(page) + shape->key_offset,
+            esk_rows_width(series, page), count, (uint32_t)key);
+    }
     while (low < count) {
         uint16_t middle = (uint16_t)(low + (count - low) / 2);
         if (esk_row_key(series, esk_rows_at(series, page, middle)) < key) {
@@ -42,16 +50,9 @@ static uint16_t below_any(const struct esk_series *series, uint8_t *page,
 
 uint16_t esk_rows_below(const struct esk_series *series, uint8_t *page,
                         uint16_t count, esk_key key) {
-    const struct esk_series_shape *shape = esk_shape(series);
-    if (esk_packing(series) != NULL) {
-        return esk_parts(series)->packed->below(series, page, count, key);
-    }
-    if (!esk_order_is_word(shape->key_type)) {
-        return below_any(series, page, count, key);
-    }
-    return esk_order_rank_even(
-        shape->key_type, esk_rows_first(page) + shape->key_offset,
-        esk_rows_width(series, page), count, (uint32_t)key);
+    const struct esk_series_packed *packed = esk_packed(series);
+    return packed != NULL ? packed->below(series, page, count, key)
+                          : below_raw(series, page, count, key);
 }
 
 ESK_APART uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
@@ -65,8 +66,8 @@ ESK_APART uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
 
 ESK_HOST_FLAT int esk_rows_find(const struct esk_series *series, uint8_t *page,
                                 uint16_t count, esk_key key, void *row) {
-    if (esk_packing(series) != NULL) {
-        return esk_parts(series)->packed->find(series, page, count, key, row);
+    if (esk_packed(series) != NULL) {
+        return esk_packed(series)->find(series, page, count, key, row);
     }
     uint16_t at = esk_rows_below(series, page, count, key);
     if (esk_keys_repeat(series) != 0 && at < count) {

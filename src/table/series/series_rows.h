@@ -75,7 +75,7 @@ const uint8_t *esk_rows_read_any(const struct esk_series *series, uint8_t *page,
 /// is read.
 static inline const uint8_t *esk_rows_read(const struct esk_series *series,
                                            uint8_t *page, uint16_t index) {
-    bool is_plain = esk_packing(series) == NULL && !esk_is_broken(series);
+    bool is_plain = esk_packed(series) == NULL && !esk_is_broken(series);
     return ESK_HOST && is_plain ? esk_rows_at(series, page, index)
                                 : esk_rows_read_any(series, page, index);
 }

@@ -62,8 +62,8 @@ static bool pin_below(struct esk_series *series, struct seek *seek,
 /// Whether the page has rows up to `key`, and where keys repeat beyond it.
 static inline bool page_reaches(const struct esk_series *series, uint8_t *page,
                                 uint16_t count, esk_key key) {
-    if (esk_packing(series) != NULL) {
-        return esk_parts(series)->packed->reaches(series, page, count, key);
+    if (esk_packed(series) != NULL) {
+        return esk_packed(series)->reaches(series, page, count, key);
     }
     esk_key last = esk_rows_key(series, page, (uint16_t)(count - 1u));
     return esk_keys_repeat(series) != 0 ? key < last : key <= last;

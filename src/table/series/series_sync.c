@@ -27,12 +27,10 @@ static int sync_write(struct esk_series *series) {
         /* All its rows are in the data ring. */
         esk_ring_drop(ring, ring->head);
     }
-    if (esk_packing(series) != NULL) {
-        ESK_TRY(esk_parts(series)->packed->write(series, ring, &position));
-    } else {
-        ESK_TRY(esk_ring_append(ring, series->write_page, series->write_count,
-                                series->ordinal, &position));
-    }
+    uint16_t end =
+        esk_packed(series) != NULL ? esk_packed(series)->end(series) : 0;
+    ESK_TRY(esk_ring_append_to(ring, series->write_page, series->write_count,
+                               end, series->ordinal, &position));
     esk_ring_drop(ring, position);
     return ESK_OK;
 }
@@ -47,10 +45,10 @@ static void page_take(struct esk_series *series, uint8_t *page) {
     if (known >= count) {
         return;
     }
-    if (esk_packing(series) != NULL) {
+    if (esk_packed(series) != NULL) {
         /* Rows that are in the data ring are there twice: ordinals show it. */
         series->ordinal = first;
-        series->write_count = esk_parts(series)->packed->resume(series, page);
+        series->write_count = esk_packed(series)->resume(series, page);
         series->sealed_count = series->write_count;
         return;
     }
@@ -70,7 +68,7 @@ static int sync_mount(struct esk_series *series, struct esk_ring_config *config,
                       const struct esk_table_info *info, uint8_t *page) {
     config->tail_hint = esk_is_broken(series) ? series->breaks->journal : 0;
     config->unit =
-        esk_packing(series) != NULL ? 1 : esk_shape(series)->row_bytes;
+        esk_packed(series) != NULL ? 1 : esk_shape(series)->row_bytes;
     config->kind = ESK_PAGE_SYNC;
     config->refuse = true;
     return esk_series_ring_mount(series, esk_sync_ring(series), config, info,

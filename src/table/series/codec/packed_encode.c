@@ -12,8 +12,8 @@
 /// If a cell's rows do not shrink, the rest of them is whole, and a cell that
 /// follows such a cell can be whole from its second row on.
 ///
-/// Invariant: the bits of the byte at `at` from `bit` on are zero, and so is
-/// the byte after it where `bit` is above 0.
+/// Invariant: where `bit` is above 0, the bits of the byte at `at` from `bit`
+/// on are zero, and so is the byte after it.
 ///
 /// Cost: docs/results/packed.md has the cycles; 65 bytes of stack for scales.
 #include "table/series/codec/packed_state.h"
@@ -261,9 +261,6 @@ static void zeros_put(struct esk_packed_state *state, uint8_t *page,
     for (; at < to; at++) {
         page[at] = 0;
     }
-    if (to <= state->end) {
-        page[to] = 0;
-    }
     state->at = to;
     state->bit = 0;
 }
@@ -279,7 +276,6 @@ static bool row_copy(const struct esk_packed *packed,
     esk_bytes_copy(page + at, row, packed->row_bytes);
     state->at = (uint16_t)(at + packed->row_bytes);
     state->bit = 0;
-    page[state->at] = 0;
     return true;
 }
 
@@ -417,7 +413,6 @@ static int cell_begin(const struct esk_packed *packed,
         part = packed_part_next(field++, part);
         to++;
     }
-    *to = 0;
     state->at = (uint16_t)(to - page);
     state->bit = 0;
     state->end = last;
@@ -453,6 +448,9 @@ int esk_packed_append(const struct esk_packed *packed,
     }
     end_set(packed, state, end);
     if ((state->flags & PACKED_CLOSED) == 0) {
+        if (state->bit == 0) {
+            page[state->at] = 0; /* what a seal left there is not known */
+        }
         int status = (state->flags & PACKED_WHOLE) != 0
                          ? whole_put(packed, state, page, row)
                          : row_put(packed, state, page, row);

@@ -75,8 +75,8 @@ static void entry_set(struct esk_series *series, uint8_t *page, bool any) {
     uint8_t *entry =
         series->log.run_page + ESK_INDEX_RUN_BODY +
         (uint16_t)(series->log.run_count * esk_shape(series)->entry_bytes);
-    if (page != NULL && esk_packing(series) != NULL) {
-        esk_parts(series)->packed->fold(series, page, entry);
+    if (page != NULL && esk_packed(series) != NULL) {
+        esk_packed(series)->fold(series, page, entry);
     } else if (page != NULL) {
         esk_summary_fold(columns, count, entry, esk_rows_at(series, page, 0),
                          esk_page_count(page), esk_rows_width(series, page));
