@@ -413,8 +413,6 @@ struct esk_series_log {
 struct esk_series_layout {
     uint16_t entry_bytes; ///< of a summary entry
     uint16_t edges_bytes; ///< of all given edges
-    uint16_t state_bytes; ///< packed: of a writer or reader
-    uint8_t field_count;  ///< packed
     /* Offsets of the columns; only with a value index. */
     uint16_t offset[ESK_COLUMN_COUNT_MAX];
     uint8_t type[ESK_COLUMN_COUNT_MAX]; ///< and ESK_SERIES_HAS_MISSING
@@ -510,21 +508,16 @@ struct esk_series_breaks {
 /// is read. Behind the last row that can be read, of a hostile page, each row
 /// is that one.
 struct esk_series_packed {
-    /// Reads the cells into the options, and the sizes of the columns' fields
-    /// into the layout. Returns ESK_OK;
-    /// ESK_E_UNSUPPORTED: a part is missing; ESK_E_CORRUPT: also if the cells
-    /// cannot be; ESK_E_IO.
-    int (*columns)(struct esk_volume *volume,
-                   const struct esk_series_parts *parts,
-                   const struct esk_table_info *info,
-                   struct esk_series_options *options,
-                   struct esk_series_layout *layout, uint8_t *page);
-    /// Carves what the table has more, right before the handle.
-    void (*carve)(struct esk_arena *arena, const struct esk_table_info *info,
-                  const struct esk_series_layout *layout,
-                  const struct esk_series_config *config,
-                  struct esk_series_memory *memory);
-    /// Fills it in, and makes the write page writable. As `columns`.
+    /// Reads the cells into the options, and carves what the table has more,
+    /// right before the handle. Returns ESK_OK; ESK_E_UNSUPPORTED: a part is
+    /// missing; ESK_E_CORRUPT: also if the cells cannot be; ESK_E_IO.
+    int (*carve)(struct esk_arena *arena, struct esk_volume *volume,
+                 const struct esk_series_parts *parts,
+                 const struct esk_table_info *info,
+                 struct esk_series_options *options,
+                 const struct esk_series_config *config,
+                 struct esk_series_memory *memory, uint8_t *page);
+    /// Fills it in, and makes the write page writable. As `carve`.
     int (*begin)(const struct esk_series_memory *memory,
                  const struct esk_table_info *info,
                  const struct esk_series_options *options);

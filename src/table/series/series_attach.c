@@ -84,9 +84,6 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
         key_index_bytes(config) < ESK_SERIES_KEY_INDEX_BYTES_MIN) {
         return ESK_E_INVALID;
     }
-    if (ESK_SHAPED_SERIES(false, info->codec != ESK_CODEC_RAW)) {
-        parts->packed->carve(arena, info, layout, config, memory);
-    }
     memory->series = esk_arena_take(arena, state_bytes(parts));
     memory->var = info->blocks[ESK_REGION_VAR] > 0
                       ? esk_arena_take(arena, sizeof *memory->var)

@@ -77,12 +77,12 @@ static int columns_take(struct esk_descriptor *descriptor,
 }
 
 /// Reads the table's columns and value indexes, in one pass.
-/// series   NULL: only the sizes of the value indexes and of packed rows; else
-///          of the value indexes, their columns and edges.
+/// series   NULL: only the sizes of the value indexes; else also the indexed
+///          columns and their edges.
 static int layout_read(struct esk_volume *volume,
                        const struct esk_series_parts *parts,
                        const struct esk_table_info *info,
-                       struct esk_series_options *options,
+                       const struct esk_series_options *options,
                        struct esk_series *series, uint8_t *edges,
                        struct esk_series_layout *layout,
                        struct esk_series_shape *shape, uint8_t *page) {
@@ -106,13 +106,24 @@ static int layout_read(struct esk_volume *volume,
             parts->values->columns(series, &descriptor, info, layout, edges));
     }
     shape->entry_bytes = layout->entry_bytes;
-    if (info->codec == ESK_CODEC_RAW || series != NULL) {
+    return ESK_OK;
+}
+
+/// Carves what comes before the handle: of a packed table. Returns as the
+/// part's carve.
+static int pages_carve(struct esk_arena *arena, struct esk_volume *volume,
+                       const struct esk_series_parts *parts,
+                       const struct esk_table_info *info,
+                       struct esk_series_options *options,
+                       const struct esk_series_config *config,
+                       struct esk_series_memory *memory, uint8_t *page) {
+    if (info->codec == ESK_CODEC_RAW) {
         return ESK_OK;
     }
     return parts->packed == NULL
                ? ESK_E_UNSUPPORTED
-               : parts->packed->columns(volume, parts, info, options, layout,
-                                        page);
+               : parts->packed->carve(arena, volume, parts, info, options,
+                                      config, memory, page);
 }
 
 uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
@@ -129,6 +140,8 @@ uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
     if (esk_volume_page(volume, &page) != ESK_OK ||
         esk_series_options(info, &options) != ESK_OK ||
         layout_read(volume, parts, info, &options, NULL, NULL, &layout, &shape,
+                    page) != ESK_OK ||
+        pages_carve(&arena, volume, parts, info, &options, config, &memory,
                     page) != ESK_OK) {
         return 0;
     }
@@ -202,6 +215,8 @@ ESK_APART int esk_series_open_with(struct esk_series **series,
     ESK_TRY(layout_read(volume, parts, &scratch->info, &scratch->options, NULL,
                         NULL, &scratch->layout, &shape, page));
     ESK_TRY(shape_check(volume, parts, &scratch->info, &shape));
+    ESK_TRY(pages_carve(&carved, volume, parts, &scratch->info,
+                        &scratch->options, config, &memory, page));
     ESK_TRY(esk_series_carve(&carved, volume, parts, &scratch->info,
                              &scratch->options, config, &scratch->layout,
                              &memory));

@@ -15,8 +15,8 @@ struct esk_series_memory {
     struct esk_ring *journal;
     struct esk_series_break_list *breaks;
     uint8_t *packing;     ///< of a packed table alone
-    uint16_t state_bytes; ///< as struct esk_series_layout
-    uint8_t field_count;
+    uint16_t state_bytes; ///< packed: of a writer's or reader's fields
+    uint8_t field_count;  ///< packed
     uint8_t readers;
     uint8_t *filled; ///< pages that are being filled: rows, runs, values
     uint8_t *pool;

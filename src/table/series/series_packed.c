@@ -37,7 +37,7 @@ static uint16_t reader_bytes(uint16_t state_bytes) {
                           state_bytes);
 }
 
-static void field_add(struct esk_series_layout *layout,
+static void field_add(struct esk_series_memory *memory,
                       struct esk_series_packing *packing, uint16_t offset,
                       uint16_t bytes, uint8_t mode, bool is_key) {
     if (packing != NULL) {
@@ -48,34 +48,35 @@ static void field_add(struct esk_series_layout *layout,
             (uint8_t)(packing->codec.field_count + (is_key ? 0 : 1));
         return;
     }
-    layout->field_count++;
-    layout->state_bytes =
-        (uint16_t)(layout->state_bytes + esk_packed_part_bytes(bytes, mode));
+    memory->field_count++;
+    memory->state_bytes =
+        (uint16_t)(memory->state_bytes + esk_packed_part_bytes(bytes, mode));
 }
 
-static int column_add(struct esk_series_layout *layout,
+static int column_add(struct esk_series_memory *memory,
                       struct esk_series_packing *packing,
                       const struct esk_column_place *column, bool is_key) {
     uint8_t mode = column->mode == 0 ? ESK_PACK_RAW : column->mode;
     if (column->type == ESK_TYPE_VAR) {
-        field_add(layout, packing, column->offset, 4, ESK_PACKED_DELTA, false);
-        field_add(layout, packing, (uint16_t)(column->offset + 4u), 2,
+        field_add(memory, packing, column->offset, 4, ESK_PACKED_DELTA, false);
+        field_add(memory, packing, (uint16_t)(column->offset + 4u), 2,
                   ESK_PACKED_DELTA, false);
         return column->mode == 0 ? ESK_OK : ESK_E_CORRUPT;
     }
     if (esk_mode_stored(column->type, mode, is_key) != column->mode) {
         return ESK_E_CORRUPT;
     }
-    field_add(layout, packing, column->offset, column->bytes, column->mode,
+    field_add(memory, packing, column->offset, column->bytes, column->mode,
               is_key);
     return ESK_OK;
 }
 
-/// Adds all columns to the layout, or to `packing` if that is not NULL.
+/// Adds the sizes of all columns to `memory`, or the columns to `packing` if
+/// that is not NULL.
 static int columns_add(struct esk_volume *volume,
                        const struct esk_series_parts *parts,
                        const struct esk_table_info *info,
-                       struct esk_series_layout *layout,
+                       struct esk_series_memory *memory,
                        struct esk_series_packing *packing, uint8_t *page) {
     struct esk_descriptor descriptor;
     ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
@@ -85,27 +86,9 @@ static int columns_add(struct esk_volume *volume,
         if (column.mode >= ESK_PACK_DECIMAL && parts->decimals == NULL) {
             return ESK_E_UNSUPPORTED;
         }
-        ESK_TRY(column_add(layout, packing, &column, i == info->key_column));
+        ESK_TRY(column_add(memory, packing, &column, i == info->key_column));
     }
     return ESK_OK;
-}
-
-static int packed_columns(struct esk_volume *volume,
-                          const struct esk_series_parts *parts,
-                          const struct esk_table_info *info,
-                          struct esk_series_options *options,
-                          struct esk_series_layout *layout, uint8_t *page) {
-    ESK_TRY(esk_series_cells(info, options));
-    layout->state_bytes = 0;
-    layout->field_count = 0;
-    ESK_TRY(columns_add(volume, parts, info, layout, NULL, page));
-    /* As esk_series_cell_fits: else no row could be appended. */
-    uint32_t least = ESK_ENVELOPE_BYTES + 1u + info->row_bytes +
-                     (uint32_t)layout->field_count;
-    return options->cell_bytes > esk_volume_geometry(volume)->page_bytes ||
-                   options->cell_bytes < least
-               ? ESK_E_CORRUPT
-               : ESK_OK;
 }
 
 /// Bytes of everything, one after another: its fields, the writer, two rows,
@@ -123,17 +106,27 @@ static uint32_t packing_bytes(const struct esk_series_memory *memory,
                                                memory->state_bytes));
 }
 
-static void packed_carve(struct esk_arena *arena,
-                         const struct esk_table_info *info,
-                         const struct esk_series_layout *layout,
-                         const struct esk_series_config *config,
-                         struct esk_series_memory *memory) {
-    memory->field_count = layout->field_count;
-    memory->state_bytes = layout->state_bytes;
+static int packed_carve(struct esk_arena *arena, struct esk_volume *volume,
+                        const struct esk_series_parts *parts,
+                        const struct esk_table_info *info,
+                        struct esk_series_options *options,
+                        const struct esk_series_config *config,
+                        struct esk_series_memory *memory, uint8_t *page) {
+    memory->field_count = 0;
+    memory->state_bytes = 0;
     memory->readers = config != NULL && config->readers != 0 ? config->readers
                                                              : READERS_DEFAULT;
+    ESK_TRY(esk_series_cells(info, options));
+    ESK_TRY(columns_add(volume, parts, info, memory, NULL, page));
     memory->packing =
         esk_arena_take(arena, packing_bytes(memory, info->row_bytes));
+    /* As esk_series_cell_fits: else no row could be appended. */
+    uint32_t least = ESK_ENVELOPE_BYTES + 1u + info->row_bytes +
+                     (uint32_t)memory->field_count;
+    return options->cell_bytes > esk_volume_geometry(volume)->page_bytes ||
+                   options->cell_bytes < least
+               ? ESK_E_CORRUPT
+               : ESK_OK;
 }
 
 static void packed_make(struct esk_series *series,
@@ -297,7 +290,6 @@ static uint16_t packed_resume(struct esk_series *series, const uint8_t *page) {
 }
 
 const struct esk_series_packed esk_series_part_packed = {
-    .columns = packed_columns,
     .carve = packed_carve,
     .begin = packed_begin,
     .slot = packed_slot,
