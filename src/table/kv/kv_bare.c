@@ -213,6 +213,9 @@ int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
         geometry->block_count > ESK_KV_BARE_BLOCKS_MAX) {
         return ESK_E_GEOMETRY;
     }
+    if (geometry->block_count > esk_kv_blocks_max(geometry)) {
+        return ESK_E_UNSUPPORTED;
+    }
     if (flags >= 2u * ESK_MOUNT_READ_BACK ||
         bare->checksum > ESK_CHECKSUM_NONE ||
         ESK_SHAPED_KV(bare->checksum != ESK_SHAPE_CHECKSUM, false) ||
