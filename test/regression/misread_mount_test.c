@@ -140,6 +140,7 @@ static void series_proceed(const struct cut_config *config, uint32_t state) {
 }
 
 static void series_run(const struct cut_config *config) {
+    uint32_t step = esk_test_rounds(3, 1);
     struct esk_device front;
     ESK_CONTEXT("%s", config->name);
     ESK_CHECK_HELD(cut_model_series_make(config, &model, &side, 1), model.why);
@@ -153,9 +154,9 @@ static void series_run(const struct cut_config *config) {
         esk_model_series_keep(&model_series_save, &model);
         side_save = side;
         for (uint32_t way = 0; way < WAYS; way++) {
-            uint32_t read = 1;
+            uint32_t read = 1 + way % step;
             while (series_try(config, state, read, ways[way])) {
-                read++;
+                read += step;
             }
         }
         esk_model_series_restore(&model, &model_series_save);
@@ -278,6 +279,7 @@ static void model_read(void) {
 }
 
 static void tree_run(const struct cut_tree *on) {
+    uint32_t step = esk_test_rounds(3, 1);
     ESK_CONTEXT("%s", on->name);
     ESK_CHECK_INT(cut_tree_make(on, &tree_model, 1), ESK_OK);
     model_tree_front(&tree_model);
@@ -288,9 +290,9 @@ static void tree_run(const struct cut_tree *on) {
         model_read();
         model_tree_kept = tree_model;
         for (uint32_t way = 0; way < WAYS; way++) {
-            uint32_t read = 1;
+            uint32_t read = 1 + way % step;
             while (tree_try(on->name, state, read, ways[way])) {
-                read++;
+                read += step;
             }
         }
         esk_sim_restore(tree_model.sim, model_tree_medium);
