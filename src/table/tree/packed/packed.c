@@ -28,7 +28,12 @@
 #include "base/counter.h"
 #include "table/tree/plan/collector.h"
 
-enum { PAGE_NODES_MAX = 255 };
+enum {
+    PAGE_NODES_MAX = 255,
+    /* A mount must find the pages behind the blocks that were erased ahead,
+       also where others failed. */
+    ERASE_AHEAD_MAX = ESK_RING_WINDOW_BLOCKS / 2,
+};
 
 /// A child from here on is not an address.
 #define CHILD_END UINT32_C(0x80000000)
@@ -203,6 +208,7 @@ static int packed_mount(struct esk_tree *tree,
     /* As many as a commit begins, so that after steps no call erases. */
     uint32_t ahead =
         esk_packed_commit(packed->page_nodes, packed->most) / block + 1u;
+    ahead = ahead < ERASE_AHEAD_MAX ? ahead : (uint32_t)ERASE_AHEAD_MAX;
     wide.ahead = wide.ahead < ahead ? (uint8_t)ahead : wide.ahead;
     ESK_TRY(esk_tree_cow_mount(tree, &wide, packed->page));
     return pages >= ESK_TREE_PACKED_LOST >> ESK_TREE_PACKED_NUMBER_BITS
