@@ -160,7 +160,8 @@ void esk_source_kv(struct esk_source *source, struct esk_kv *kv,
 /// Lets such a source return its rows in the order of their keys, both ways,
 /// and take bounds of the key, which are references (src/query/README.md).
 ///
-/// memory_bytes  of each scan's cursor: as esk_kv_cursor_open.
+/// memory_bytes  of each scan's cursor: as esk_kv_cursor_open. What is above
+///               65,535 bytes together with a row is not used.
 /// Costs         a step as esk_kv_cursor_next with step_keys 1. Bounds of one
 ///               key are a lookup.
 void esk_source_kv_ordered(struct esk_source *source, uint16_t memory_bytes);

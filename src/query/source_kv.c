@@ -196,6 +196,10 @@ static const struct esk_source_kind kind_kv_in_order = {
 };
 
 void esk_source_kv_ordered(struct esk_source *source, uint16_t memory_bytes) {
+    /* A cursor and a row are one piece of an arena, of 16 bits. */
+    uint16_t most =
+        (uint16_t)(UINT16_MAX - sizeof(struct kv_walk) - source->row_bytes);
+    memory_bytes = memory_bytes < most ? memory_bytes : most;
     source->kind = &kind_kv_in_order;
     source->cursor_bytes = (uint16_t)(sizeof(struct kv_walk) + memory_bytes);
 }

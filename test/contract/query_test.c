@@ -588,3 +588,37 @@ ESK_TEST(query_bounds_of_kv_tables_are_as_long_as_keys) {
     ESK_CHECK_TEXT(keys_within(2, NULL, 0), "");
     ESK_CHECK_INT(query_status, ESK_E_INVALID);
 }
+
+ESK_TEST(query_reads_kv_tables_in_order_with_the_most_memory) {
+    static const struct {
+        uint16_t memory_bytes;
+        uint16_t value_bytes;
+    } cases[] = {{UINT16_MAX, 5}, {65200, 5}, {64500, 1024}};
+    static const char text[] = ".table 5\n.regs 1\n.out rowtext c0 0 16\n"
+                               "FOR c0 0 r0 r0 x\nb: EMIT\nNEXT c0 b\nx: HALT";
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct esk_program_report report;
+        struct esk_source *source = &query_sources[5];
+        ESK_CONTEXT("%u bytes", (unsigned)cases[i].memory_bytes);
+        query_start(1);
+        esk_source_kv(source, query_set, 16, cases[i].value_bytes);
+        esk_source_kv_ordered(source, cases[i].memory_bytes);
+        ESK_CHECK(esk_assemble(&query_assembly, text, query_sources));
+        ESK_CHECK_INT(esk_program_check(query_assembly.bytes,
+                                        query_assembly.count,
+                                        &esk_query_parts_all, query_sources,
+                                        QUERY_SOURCES, &report),
+                      ESK_OK);
+        ESK_CHECK(report.arena_bytes > 60000);
+        void *arena = malloc(report.arena_bytes);
+        ESK_CHECK_INT(esk_program_begin(&query_program, query_assembly.bytes,
+                                        query_assembly.count,
+                                        &esk_query_parts_all, query_sources,
+                                        QUERY_SOURCES, arena,
+                                        report.arena_bytes),
+                      ESK_OK);
+        query_run(0);
+        free(arena);
+        ESK_CHECK_TEXT(query_text, "boots;low;name;");
+    }
+}
