@@ -371,6 +371,9 @@ int esk_runs_next(struct esk_runs *runs, esk_slot *values, uint8_t *nulls) {
 }
 
 int esk_runs_step(struct esk_runs *runs) {
+    if (runs->scratch == NULL) {
+        return ESK_E_INVALID;
+    }
     if (runs->turn != runs->scratch->turn) {
         return ESK_E_STALE;
     }

@@ -190,6 +190,7 @@ ESK_TEST(runs_name_what_is_too_small) {
     /* Without a scratch the memory is the bound. */
     const struct esk_order one = {.slots = SLOTS, .keys = 2};
     ESK_CHECK_INT(esk_runs_begin(&runs, &one, memory, 320, NULL), ESK_OK);
+    ESK_CHECK_INT(esk_runs_step(&runs), ESK_E_INVALID);
     ESK_CHECK_INT(push_all(10), ESK_OK);
     ESK_CHECK_INT(push_all(1), ESK_E_LIMIT);
     check_rows(10);
