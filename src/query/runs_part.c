@@ -49,6 +49,9 @@ static int sort_run(struct esk_program *program, const uint8_t *op) {
     struct esk_runs *runs = runs_of(helper);
     bool is_push = op[0] == ESK_OP_PUSH;
     int status = ESK_OK;
+    if (op[0] == ESK_OP_NEXTH && !helper->is_read) {
+        return ESK_PROGRAM_GOES_ON; /* a PUSH in the loop ends it */
+    }
     /* has_group: it was started. */
     if (!helper->has_group || (is_push && helper->is_read)) {
         ESK_TRY(runs_start(helper));

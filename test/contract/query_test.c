@@ -622,3 +622,20 @@ ESK_TEST(query_reads_kv_tables_in_order_with_the_most_memory) {
         ESK_CHECK_TEXT(query_text, "boots;low;name;");
     }
 }
+
+ESK_TEST(query_ends_a_loop_that_fills_its_own_helper) {
+    for (unsigned kind = 1; kind <= 4; kind += kind == 2 ? 2 : 1) {
+        char text[128];
+        ESK_CONTEXT("kind %u", kind);
+        snprintf(text, sizeof text,
+                 ".regs 1\n.helper %u 1 1 0 0 200\n.out int r0\nLDI8 r0 1\n"
+                 "PUSH h0\nFORH h0 x\nb: EMIT\nPUSH h0\nNEXTH h0 b\nx: HALT",
+                 kind);
+        query_start(1);
+        ESK_CHECK(esk_assemble(&query_assembly, text, query_sources));
+        ESK_CHECK_INT(query_begin(query_assembly.bytes, query_assembly.count),
+                      ESK_OK);
+        ESK_CHECK_INT(esk_program_step(&query_program, 0), ESK_OK);
+        ESK_CHECK_INT(esk_program_step(&query_program, 0), ESK_END);
+    }
+}
