@@ -96,10 +96,12 @@ CFLAGS_test := -O1 -g1 -DESK_ASSERTS=1
 
 CC_shape := gcc
 CFLAGS_shape := -O1 -g1 -DESK_ASSERTS=1 -DESK_COUNTERS=0 \
+    -DESK_SHAPE_DEVICE=shape_device \
     '-DESK_SHAPE="test/shape/log_shape.h"'
 
 CC_shape_tree := gcc
 CFLAGS_shape_tree := -O1 -g1 -DESK_ASSERTS=1 \
+    -DESK_SHAPE_DEVICE=shape_device \
     '-DESK_SHAPE="test/shape/tree_shape.h"'
 
 CC_shape_kv := gcc

@@ -345,14 +345,15 @@ void esk_ring_leave(struct esk_ring *ring) {
     esk_ring_open_none(ring);
 }
 
-/// Sets how many elements fit beside the open page's seals.
+/// Sets how many elements fit beside the open page's seals, where no constant
+/// says it.
 static ESK_APART void room_set(struct esk_ring *ring) {
-    if (ESK_SHAPED_RING(true, false)) {
-        return;
-    }
-    ring->room = (uint16_t)(esk_ring_seals_start(ring) - ESK_ENVELOPE_BYTES);
-    if (esk_ring_unit(ring) != 1) {
-        ring->room = (uint16_t)(ring->room / esk_ring_unit(ring));
+    if (ESK_SHAPED_RING(false, true)) {
+        uint16_t room =
+            (uint16_t)(esk_ring_seals_start(ring) - ESK_ENVELOPE_BYTES);
+        ring->room = esk_ring_unit(ring) == 1
+                         ? room
+                         : (uint16_t)(room / esk_ring_unit(ring));
     }
 }
 

@@ -377,7 +377,7 @@ ESK_TEST(shape_on_a_dead_bus_uses_up_no_more_than_a_block) {
 
 /// The input of `esker header`: test_header.py makes it in the same way.
 static void volume_make(const char *uuid, bool has_second) {
-    const struct esk_device *device = esk_sim_device(twin.sim);
+    const struct esk_device *device = TWIN_DEVICE;
     static const struct esk_column columns[] = {
         {"time", "s", ESK_TYPE_U32, 0, 0, NULL, 0},
         {"air", "mdegC", ESK_TYPE_I32, 0, 0, NULL, 0},
@@ -468,7 +468,7 @@ ESK_TEST(shape_does_not_attach_another_volume) {
 ESK_TEST(shape_does_not_attach_with_other_flags_than_its_own) {
     world_make(1, false);
     ESK_CHECK_INT(volume_boot(), ESK_OK);
-    ESK_CHECK_INT(esk_volume_attach(&twin.volume, &twin.device,
+    ESK_CHECK_INT(esk_volume_attach(&twin.volume, TWIN_DEVICE,
                                     ESK_MOUNT_READ_ONLY, &esk_shape_volume,
                                     TEST_SCRATCH),
                   SHAPED ? ESK_E_INVALID : ESK_OK);

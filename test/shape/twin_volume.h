@@ -8,7 +8,7 @@
 #include "test/shape/twins.h"
 
 static int attach(void) {
-    return esk_volume_attach(&twin.volume, &twin.device, 0, &esk_shape_volume,
+    return esk_volume_attach(&twin.volume, TWIN_DEVICE, 0, &esk_shape_volume,
                              TEST_SCRATCH);
 }
 

@@ -93,6 +93,59 @@ static inline int read_steadily(const struct esk_device *device, esk_page_id at,
     return ESK_OK;
 }
 
+#ifdef ESK_SHAPE_DEVICE
+/* The device of a program that has it as a constant: it passes on each call to
+   the life's device. */
+
+static int front_read(const struct esk_device *device, esk_page_id at,
+                      uint16_t offset, void *buffer, uint16_t bytes) {
+    (void)device;
+    return twin.device.ops->read(&twin.device, at, offset, buffer, bytes);
+}
+
+static int front_program(const struct esk_device *device, esk_page_id at,
+                         uint16_t offset, const void *buffer, uint16_t bytes) {
+    (void)device;
+    return twin.device.ops->program(&twin.device, at, offset, buffer, bytes);
+}
+
+static int front_erase(const struct esk_device *device, uint32_t block) {
+    (void)device;
+    return twin.device.ops->erase(&twin.device, block);
+}
+
+static int front_sync(const struct esk_device *device) {
+    (void)device;
+    return twin.device.ops->sync(&twin.device);
+}
+
+static int front_is_bad(const struct esk_device *device, uint32_t block,
+                        bool *bad) {
+    (void)device;
+    const struct esk_device *sim = esk_sim_device(twin.sim);
+    return sim->ops->block_is_bad(sim, block, bad);
+}
+
+static int front_mark_bad(const struct esk_device *device, uint32_t block) {
+    (void)device;
+    const struct esk_device *sim = esk_sim_device(twin.sim);
+    return sim->ops->block_mark_bad(sim, block);
+}
+
+static const struct esk_device_ops front_ops = {.read = front_read,
+                                                .program = front_program,
+                                                .erase = front_erase,
+                                                .sync = front_sync,
+                                                .block_is_bad = front_is_bad,
+                                                .block_mark_bad =
+                                                    front_mark_bad};
+const struct esk_device ESK_SHAPE_DEVICE = {.ops = &front_ops,
+                                            .geometry = ESK_SHAPE_GEOMETRY};
+#define TWIN_DEVICE (&ESK_SHAPE_DEVICE)
+#else
+#define TWIN_DEVICE (&twin.device)
+#endif
+
 static void twin_make(const struct esk_sim_config *config) {
     esk_sim_destroy(twin.sim);
     memset(&twin, 0, sizeof twin);

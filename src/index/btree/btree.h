@@ -60,11 +60,11 @@ esk_btree_layout_of(const struct esk_btree_layout *layout) {
 static inline uint16_t esk_btree_capacity(const struct esk_btree_layout *layout,
                                           uint8_t level, uint8_t height) {
     layout = esk_btree_layout_of(layout);
-    if (ESK_SHAPED_TREE(!esk_shape_tree.shares, false)) {
-        return layout->node_entries[level == 1 ? 0 : 1]; /* one node a page */
-    }
-    return level < height ? layout->node_entries[level - 1]
-                          : layout->root_entries[level - 1];
+    uint8_t at = (uint8_t)(level - 1u);
+    return ESK_SHAPED_TREE(!esk_shape_tree.shares, false) /* one node a page */
+               ? layout->node_entries[at > 0]
+               : level < height ? layout->node_entries[at]
+                                : layout->root_entries[at];
 }
 
 /// Where the node of `level` begins in a page.
@@ -113,11 +113,8 @@ static inline void esk_btree_view_often(const struct esk_btree_layout *layout,
                                         uint8_t *page, uint8_t level,
                                         uint8_t height,
                                         struct esk_btree_node *node) {
-    if (ESK_SMALL) {
-        esk_btree_view(layout, page, level, height, node);
-    } else {
-        esk_btree_view_inline(layout, page, level, height, node);
-    }
+    (ESK_SMALL ? esk_btree_view : esk_btree_view_inline)(layout, page, level,
+                                                         height, node);
 }
 
 static inline uint16_t esk_btree_count(const struct esk_btree_node *node) {

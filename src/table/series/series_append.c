@@ -185,13 +185,12 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
     if ((esk_volume_flags(series->table.volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    if (ESK_SHAPED_SERIES(true, false)) {
-        return ESK_E_UNSUPPORTED; /* the catalog would have another shape */
-    }
     if (order <= esk_floor(series)) {
         return ESK_OK;
     }
-    ESK_TRY(first_kept(series, order, &position));
+    /* With a shape: the catalog would have another one. */
+    ESK_TRY(ESK_SHAPED_SERIES(ESK_E_UNSUPPORTED,
+                              first_kept(series, order, &position)));
     ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
     uint8_t tail[ESK_OPTION_TAIL_BYTES];
     tail[ESK_OPTION_TAIL_FLAGS] = 1;
