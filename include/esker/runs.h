@@ -41,7 +41,8 @@ struct esk_scratch {
 /// Takes the blocks [first_block, first_block + block_count) of a device, which
 /// no table has: as of a volume that was formatted with fewer blocks.
 /// Returns  ESK_OK; ESK_E_INVALID: they are not on the device, or none;
-///          ESK_E_MEDIUM: one of them is marked bad.
+///          ESK_E_MEDIUM: one of them is marked bad; ESK_E_UNSUPPORTED: the
+///          program is compiled for another device (esker/shape.h).
 /// Costs    a look at the mark of each block.
 int esk_scratch_init(struct esk_scratch *scratch,
                      const struct esk_device *device, uint32_t first_block,

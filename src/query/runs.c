@@ -41,6 +41,17 @@ static const struct esk_geometry *geometry_of(const struct esk_runs *runs) {
     return esk_volume_geometry(&runs->scratch->volume);
 }
 
+/// Whether `volume` reaches `device`, and not what the program is compiled for.
+/// Returns ESK_OK; ESK_E_UNSUPPORTED.
+static int reach(const struct esk_volume *volume,
+                 const struct esk_device *device) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    bool is_same = esk_volume_device(volume) == device &&
+                   geometry->page_bytes == device->geometry.page_bytes &&
+                   geometry->block_pages == device->geometry.block_pages;
+    return is_same ? ESK_OK : ESK_E_UNSUPPORTED;
+}
+
 int esk_scratch_init(struct esk_scratch *scratch,
                      const struct esk_device *device, uint32_t first_block,
                      uint32_t block_count) {
@@ -51,6 +62,7 @@ int esk_scratch_init(struct esk_scratch *scratch,
     if (!esk_region_fits(&device->geometry, first_block, block_count, 1)) {
         return ESK_E_INVALID;
     }
+    ESK_TRY(reach(&scratch->volume, device));
     for (uint32_t i = 0; i < block_count; i++) {
         if (esk_volume_block_is_bad(&scratch->volume, first_block + i)) {
             return ESK_E_MEDIUM;

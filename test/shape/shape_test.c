@@ -9,6 +9,7 @@ enum { SHAPED = 1 };
 enum { SHAPED = 0 };
 #endif
 
+#include "esker/runs.h"
 #include "test/shape/twin_volume.h"
 
 enum {
@@ -377,7 +378,8 @@ ESK_TEST(shape_on_a_dead_bus_uses_up_no_more_than_a_block) {
 
 /// The input of `esker header`: test_header.py makes it in the same way.
 static void volume_make(const char *uuid, bool has_second) {
-    const struct esk_device *device = TWIN_DEVICE;
+    const struct esk_device *device =
+        SHAPED ? TWIN_DEVICE : esk_sim_device(twin.sim);
     static const struct esk_column columns[] = {
         {"time", "s", ESK_TYPE_U32, 0, 0, NULL, 0},
         {"air", "mdegC", ESK_TYPE_I32, 0, 0, NULL, 0},
@@ -472,6 +474,15 @@ ESK_TEST(shape_does_not_attach_with_other_flags_than_its_own) {
                                     ESK_MOUNT_READ_ONLY, &esk_shape_volume,
                                     TEST_SCRATCH),
                   SHAPED ? ESK_E_INVALID : ESK_OK);
+}
+
+/// A sort would erase blocks of the program's own device.
+ESK_TEST(shape_sorts_on_no_other_device) {
+    struct esk_scratch scratch;
+    world_make(1, false);
+    ESK_CHECK_INT(esk_scratch_init(&scratch, TWIN_DEVICE, 2, 2), ESK_OK);
+    ESK_CHECK_INT(esk_scratch_init(&scratch, esk_sim_device(twin.sim), 2, 2),
+                  SHAPED ? ESK_E_UNSUPPORTED : ESK_OK);
 }
 
 ESK_TEST(shape_does_not_attach_a_catalog_that_was_changed) {
