@@ -15,7 +15,7 @@
 static bool first_key(const struct esk_series *series, uint32_t position,
                       esk_key *key) {
     const struct esk_ring *ring = &series->data;
-    uint8_t bytes[sizeof *key];
+    uint8_t bytes[sizeof(uint64_t)];
     if (esk_region_peek(&ring->region, esk_ring_page(ring, position),
                         esk_rows_key_offset(series), bytes,
                         esk_shape(series)->key_bytes) != ESK_OK) {

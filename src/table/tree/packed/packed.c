@@ -191,7 +191,8 @@ static void packed_make(struct esk_tree *tree) {
     packed->read_at = ESK_PAGE_NONE;
     packed->idle = ESK_PAGE_NONE;
     packed->frames = esk_pool_frames(&tree->pool);
-    packed->page_nodes = (uint16_t)((page - ESK_TREE_PACKED_BODY) / bytes);
+    packed->page_nodes =
+        (uint16_t)((unsigned)(page - ESK_TREE_PACKED_BODY) / bytes);
 }
 
 static int packed_mount(struct esk_tree *tree,
