@@ -533,7 +533,8 @@ static void frames_fill(const struct esk_tree_need *need,
             ESK_TREE_TNC_FRAME_BYTES(need->page_bytes, plan->k_percent);
         store_bytes = ESK_TREE_TNC_BYTES(need->page_bytes, frames, key_bytes);
         plan->frames_least = esk_packed_frames(plan->height_most);
-        plan->call_pages += (uint32_t)frames / packed_each(need, plan->k_percent);
+        plan->call_pages +=
+            (uint32_t)frames / packed_each(need, plan->k_percent);
     }
     plan->arena_bytes =
         ESK_TREE_ARENA_BYTES(frame_bytes, frames, key_bytes, store_bytes);
