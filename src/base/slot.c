@@ -7,8 +7,6 @@
 #include "base/bytes.h"
 #include "base/order.h"
 
-#define IS_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
-
 #if defined(__AVR__)
 
 void esk_slot_copy(esk_slot *to, const esk_slot *from) {
@@ -115,7 +113,7 @@ void esk_slot_add_wide(esk_slot *sum, const esk_slot *a) {
     esk_whole_add_wide(sum, a);
 }
 
-#if IS_LITTLE
+#if ESK_SLOT_LITTLE
 
 bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t type) {
     uint8_t width = esk_order_width(type);
@@ -308,7 +306,7 @@ bool esk_slot_narrow(esk_slot *r, const esk_slot *sum) {
 /// Byte `index` of a slot, the highest one first.
 static inline uint8_t *byte_of(esk_slot *slot, uint8_t index) {
     uint8_t last = ESK_SLOT_BYTES - 1;
-    return (uint8_t *)slot + (IS_LITTLE ? last - index : index);
+    return (uint8_t *)slot + (ESK_SLOT_LITTLE ? last - index : index);
 }
 
 void esk_slot_from_text(esk_slot *r, const uint8_t *bytes, uint8_t count) {

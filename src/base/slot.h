@@ -32,6 +32,8 @@ typedef uint64_t esk_slot_bits;
 #define ESK_SLOT_CALL static inline
 #endif
 
+#define ESK_SLOT_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+
 enum { ESK_SLOT_BYTES = ESK_QUERY_BITS / 8 };
 
 #define ESK_SLOT_MIN (-ESK_SLOT_MAX - 1)
@@ -119,6 +121,8 @@ static inline void esk_whole_add_wide(esk_slot *sum, const esk_slot *a) {
     sum[1] = (esk_slot)high;
 }
 
+#if !ESK_SLOT_APART || !ESK_SLOT_LITTLE
+
 static inline bool esk_whole_load(esk_slot *r, const uint8_t *bytes,
                                   uint8_t type) {
     /* The usual ones first. */
@@ -150,6 +154,8 @@ static inline bool esk_whole_load(esk_slot *r, const uint8_t *bytes,
                    : *r >= 0 && (uint64_t)*r == esk_load_u64(bytes);
     }
 }
+
+#endif
 
 #if !ESK_SLOT_APART
 
