@@ -351,9 +351,10 @@ static ESK_APART void room_set(struct esk_ring *ring) {
     if (ESK_SHAPED_RING(false, true)) {
         uint16_t room =
             (uint16_t)(esk_ring_seals_start(ring) - ESK_ENVELOPE_BYTES);
-        ring->room = esk_ring_unit(ring) == 1
-                         ? room
-                         : (uint16_t)(room / esk_ring_unit(ring));
+        ring->room = room;
+        if (esk_ring_unit(ring) != 1) {
+            ring->room = (uint16_t)(room / esk_ring_unit(ring));
+        }
     }
 }
 
