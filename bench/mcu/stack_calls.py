@@ -19,7 +19,7 @@ TABLE = re.compile(r"struct (\w+) \w+ = \{(.*?)\};", re.DOTALL)
 NAMED = re.compile(r"\.(\w+) = &?(\w+)")
 ASSIGNED = re.compile(r"(?:->|\.)(\w+) = (\w+)[;,]")
 MEMBER_CALL = re.compile(r"(\w+)(?:->|\.)(\w+)\(")
-# Asks for a member: esk_tree_store(tree) for tree->store, or esk_packed(series).
+# Asks for a member: esk_tree_store(tree) for tree->store; esk_packed(series).
 ACCESSOR = re.compile(r"\besk_(?:envelope_|pool_|tree_)?(\w+)\([^()]*\)(?=->)")
 DEFINED = re.compile(r"^\w[\w \*]*?(\w+)\(([^;{}]*)\) \{", re.MULTILINE)
 SOURCE_LINES = 3  # of a statement that a call may be on another line of
