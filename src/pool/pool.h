@@ -96,7 +96,7 @@ static inline bool esk_pool_is_single(const struct esk_pool *pool) {
 /// Whether pins are counted. With one frame the owner has at most one page
 /// pinned, so only assertions need them.
 static inline bool esk_pool_counts(const struct esk_pool *pool) {
-    return ESK_ASSERTS || !esk_pool_is_single(pool);
+    return (bool)(ESK_ASSERTS | !esk_pool_is_single(pool));
 }
 
 /* A program with a shape has pools of one class. */
@@ -175,9 +175,7 @@ static inline uint8_t *esk_pool_peek(const struct esk_pool *pool, uint8_t frame,
 /// Counts a pin of `frame`.
 static inline void esk_pool_pinned(struct esk_pool *pool, uint8_t frame) {
     ESK_ASSERT(pool->pins[frame] < UINT8_MAX);
-    if (esk_pool_counts(pool)) {
-        pool->pins[frame]++;
-    }
+    pool->pins[frame] = (uint8_t)(pool->pins[frame] + esk_pool_counts(pool));
 }
 
 /// Pins `frame`, which is pinned, once more.
@@ -189,9 +187,7 @@ static inline void esk_pool_hold(struct esk_pool *pool, uint8_t frame) {
 /// Releases one pin of `frame`.
 static inline void esk_pool_unpin(struct esk_pool *pool, uint8_t frame) {
     ESK_ASSERT(frame < esk_pool_frames(pool) && pool->pins[frame] > 0);
-    if (esk_pool_counts(pool)) {
-        pool->pins[frame]--;
-    }
+    pool->pins[frame] = (uint8_t)(pool->pins[frame] - esk_pool_counts(pool));
 }
 
 /// Number of pins of all frames: for assertions.
