@@ -46,10 +46,11 @@ static const struct esk_geometry *geometry_of(const struct esk_runs *runs) {
 static int reach(const struct esk_volume *volume,
                  const struct esk_device *device) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
-    bool is_same = esk_volume_device(volume) == device &&
-                   geometry->page_bytes == device->geometry.page_bytes &&
-                   geometry->block_pages == device->geometry.block_pages;
-    return is_same ? ESK_OK : ESK_E_UNSUPPORTED;
+    unsigned odd =
+        (unsigned)(geometry->page_bytes ^ device->geometry.page_bytes) |
+        (unsigned)(geometry->block_pages ^ device->geometry.block_pages);
+    return odd == 0 && esk_volume_device(volume) == device ? ESK_OK
+                                                           : ESK_E_UNSUPPORTED;
 }
 
 int esk_scratch_init(struct esk_scratch *scratch,
