@@ -125,7 +125,7 @@ uncounted_program := build/uncounted/test/contract/tree_collect_test
 CC_narrow := gcc
 CFLAGS_narrow := -O1 -g1 -DESK_ASSERTS=1 -DESK_QUERY_BITS=32
 narrow_programs := $(patsubst %,build/narrow/test/contract/%_test, \
-    query_ops query_jumps query_check)
+    query_ops query_helpers query_jumps query_check)
 ifeq ($(FLAVOUR),narrow)
 CORE := $(filter src/query/% src/base/slot.c,$(CORE))
 HARNESS := test/harness/assembler.c
