@@ -58,12 +58,12 @@ def show(metric, query, value, unit, config=CONFIG):
     )
 
 
-def written(schema, queries):
+def written(schema, queries, out=OUT):
     """Writes app.h, app.c and programs.h; returns each query's text."""
-    OUT.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     (header, source), made = compile_text(schema, queries, "app")
-    (OUT / "app.h").write_text(header)
-    (OUT / "app.c").write_text(source)
+    (out / "app.h").write_text(header)
+    (out / "app.c").write_text(source)
     infos = {
         name: created.info
         for name, created in tables.create(
@@ -94,7 +94,7 @@ def written(schema, queries):
     )
     quoted = ", ".join(json.dumps(" ".join(t.split())) for t in texts.values())
     lines.append(f"static const char *const query_texts[] = {{{quoted}}};")
-    (OUT / "programs.h").write_text("\n".join(lines) + "\n")
+    (out / "programs.h").write_text("\n".join(lines) + "\n")
     return texts, infos, sizes
 
 
