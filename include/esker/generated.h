@@ -87,6 +87,14 @@ const void *esk_text_part(const void *text, uint16_t bytes, uint16_t skip,
 void esk_text_copy(char *to, uint16_t to_bytes, const void *text,
                    uint16_t bytes);
 
+/// Writes a text into `count` slots of a record, which order as texts do; it
+/// has at most 8 bytes a slot.
+void esk_text_to_slots(esk_slot *slots, uint8_t count, const void *text,
+                       uint16_t bytes);
+
+/// Makes such slots the bytes of the text, in their place: zeros follow it.
+void esk_text_of_slots(esk_slot *slots, uint8_t count);
+
 /// An average of integers, exact: the caller divides, or not. count 0: NULL.
 struct esk_avg {
     int64_t sum;

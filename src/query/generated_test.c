@@ -249,6 +249,23 @@ ESK_TEST(generated_copies_of_text_end_with_a_zero) {
     ESK_CHECK_BYTES(text, "a\0\0\0", 4);
 }
 
+ESK_TEST(generated_slots_of_texts_order_as_texts_do) {
+    static const char *const texts[] = {
+        "", "a", "abcdefgh", "abcdefghi", "a\xC3\xA4", "b", "\xFF\xFF"};
+    esk_slot last[2];
+    esk_slot slots[2];
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        ESK_CONTEXT("text %zu", i);
+        esk_text_to_slots(slots, 2, texts[i], (uint16_t)strlen(texts[i]));
+        ESK_CHECK(i == 0 || slots[0] > last[0] ||
+                  (slots[0] == last[0] && slots[1] > last[1]));
+        memcpy(last, slots, sizeof last);
+        esk_text_of_slots(slots, 2);
+        ESK_CHECK(esk_text_compare(slots, sizeof slots, texts[i],
+                                   (uint16_t)strlen(texts[i])) == 0);
+    }
+}
+
 ESK_TEST(generated_like_matches_as_sql_does) {
     static const struct {
         const char *text;

@@ -4,6 +4,7 @@
 /// Text of generated C: bytes of a fixed width, or a string.
 #include <string.h>
 
+#include "base/slot.h"
 #include "esker/generated.h"
 
 /// Bytes of a text without the zeros that follow it.
@@ -27,6 +28,25 @@ void esk_text_copy(char *to, uint16_t to_bytes, const void *text,
     uint16_t copied = bytes < to_bytes ? bytes : (uint16_t)(to_bytes - 1u);
     memset(to, 0, to_bytes);
     memcpy(to, text, copied);
+}
+
+void esk_text_to_slots(esk_slot *slots, uint8_t count, const void *text,
+                       uint16_t bytes) {
+    const uint8_t *in = text;
+    for (uint8_t i = 0; i < count; i++) {
+        uint8_t part =
+            (uint8_t)(bytes < ESK_SLOT_BYTES ? bytes : ESK_SLOT_BYTES);
+        esk_slot_from_text(slots + i, in, part);
+        in += part;
+        bytes = (uint16_t)(bytes - part);
+    }
+}
+
+void esk_text_of_slots(esk_slot *slots, uint8_t count) {
+    for (uint8_t i = 0; i < count; i++) {
+        esk_slot slot = slots[i];
+        esk_slot_to_text(&slot, (uint8_t *)(slots + i), ESK_SLOT_BYTES);
+    }
 }
 
 /// Bytes of the character at `at`.

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eskerdb import Simulator, Volume
+from eskerdb.kv_value import Stored
 from eskerdb.sql import parse, tables
 from eskerdb.sql.access import Limits
 from eskerdb.sql.plan import Query
 from eskerdb.sqlc import unit
+from eskerdb.sqlc.kv import KvRoom
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
@@ -35,6 +37,11 @@ _PRINT = {
     "bool": ('"%d"', "(int)({})"),
     "double": ('"%.17g"', "{}"),
     "char": ("\"'%s'\"", "{}"),
+}
+_CONFIGS = {
+    "series": "{0};",
+    "tree": "{.store = &esk_store_mu};",
+    "kv": "{.keys = 300};",
 }
 _MAIN = r"""
 #include <inttypes.h>
@@ -62,6 +69,15 @@ static void must(int status, const char *what) {
         printf("FAILED %%s %%d\n", what, status);
         exit(1);
     }
+}
+
+static int ended(const char *name, int status) {
+    printf("END %%s %%d\n", name, status);
+    return status;
+}
+
+static bool is_open(int status) {
+    return status == ESK_OK || status == ESK_AGAIN;
 }
 %(functions)s
 int main(int count, char **argument) {
@@ -119,6 +135,7 @@ class Case:
     geometry: object = None
     limits: Limits | None = None
     codec: str = "raw"
+    room: KvRoom = field(default_factory=KvRoom)
 
 
 def compiled(case: Case, folder: Path, planned=None) -> list[Query]:
@@ -126,7 +143,12 @@ def compiled(case: Case, folder: Path, planned=None) -> list[Query]:
     from eskerdb.sqlc import compile_text
 
     made, queries = compile_text(
-        case.schema, case.queries, "app", case.step_pages, case.limits
+        case.schema,
+        case.queries,
+        "app",
+        case.step_pages,
+        case.limits,
+        room=case.room,
     )
     (folder / "app.h").write_text(made[0])
     (folder / "app.c").write_text(made[1])
@@ -153,6 +175,12 @@ def _parsed(text):
 
 def _fill(volume, name, created, rows, codec):
     info = created.info
+    if info.kind == "kv":
+        volume.create_kv(name, blocks=16)
+        with volume.open_kv(name) as kv:
+            for row in rows:
+                kv.put(*row)
+        return
     names = [column.name for column in created.columns]
     key = names[info.key]
     if info.kind == "series":
@@ -208,7 +236,7 @@ def _main(case: Case, folder: Path, queries: list[Query]) -> str:
         functions.append(f"static struct esk_{info.kind} *table_{name};")
         calls.append(
             f"static struct esk_{info.kind}_config config_{name} = "
-            + ("{.store = &esk_store_mu};" if info.kind == "tree" else "{0};")
+            + _CONFIGS[info.kind]
         )
         calls.append(
             f"must({name}_open(&table_{name}, &volume, &config_{name}), "
@@ -216,7 +244,7 @@ def _main(case: Case, folder: Path, queries: list[Query]) -> str:
         )
     for query in queries:
         functions.append(_function(case, query, header))
-        calls.append(f"run_{query.name}();")
+    calls += _calls(queries, header)
     return _MAIN % {
         "geometry": _geometry(case.geometry),
         "functions": "\n".join(functions),
@@ -249,33 +277,79 @@ def _function(case: Case, query: Query, header: str) -> str:
     for kind, member, _ in members:
         if member in nulls and kind.strip() == "bool":
             continue
+        stored = member.removesuffix("_bytes").removesuffix("_type")
+        if member != stored and {f"{stored}_bytes", f"{stored}_type"} <= {
+            *names
+        }:
+            continue
+        if f"{member}_type" in names:
+            prints.append(_PRINT_STORED.format(f"row.{member}"))
+            continue
         prints.append(_print(kind.strip(), member, f"{member}_null" in nulls))
     given = [f"table_{table.name}" for table in query.tables]
-    if "*scratch" in re.search(rf"{name}_open\((.*?)\)", header, re.DOTALL)[1]:
+    if _has_scratch(name, header):
         given.append("&scratch")
     given += [_literal(value) for value in case.parameters.get(name, ())]
-    arguments = ", ".join(["&q", *given])
+    arguments = ", ".join([f"&q_{name}", *given])
     return f"""
-static void run_{name}(void) {{
-    static struct {name} q;
-    struct {name}_row row;
+static struct {name} q_{name};
+
+static int open_{name}(void) {{
     int status = {name}_open({arguments});
-    printf("QUERY {name}\\n");
-    memset(&row, 0, sizeof row);
-    while (status == ESK_OK || status == ESK_AGAIN) {{
-        status = {name}_next(&q, &row);
-        if (status == ESK_OK) {{
-            {"".join(prints)}
-            printf("\\n");
+    return status == ESK_OK ? ESK_AGAIN : ended("{name}", status);
+}}
+
+static int next_{name}(int status) {{
+    static struct {name}_row row;
+    if (status != ESK_OK && status != ESK_AGAIN) {{
+        return status;
+    }}
+    status = {name}_next(&q_{name}, &row);
+    if (status == ESK_OK) {{
+        printf("ROW {name}\\t");
+        {"".join(prints)}
+        printf("\\n");
+    }} else if (status != ESK_AGAIN) {{
+        ended("{name}", status);
+        if ({name}_next(&q_{name}, &row) !=
+            (status == ESK_END ? ESK_END : ESK_E_INVALID)) {{
+            printf("NOT OVER\\n");
         }}
     }}
-    printf("END %d\\n", status);
-    if ({name}_next(&q, &row) != (status == ESK_END ? ESK_END
-                                                    : ESK_E_INVALID)) {{
-        printf("NOT OVER\\n");
-    }}
+    return status;
 }}
 """
+
+
+def _calls(queries: list[Query], header: str) -> list[str]:
+    """Runs queries row by row in turns, but those with the scratch."""
+    lines = []
+    together = [q.name for q in queries if not _has_scratch(q.name, header)]
+    alone = [[q.name] for q in queries if _has_scratch(q.name, header)]
+    for names in [together, *alone]:
+        if not names:
+            continue
+        lines.append("{")
+        lines += [f"int s_{name} = open_{name}();" for name in names]
+        lines.append("do {")
+        lines += [f"s_{name} = next_{name}(s_{name});" for name in names]
+        goes_on = " || ".join(f"is_open(s_{name})" for name in names)
+        lines.append(f"}} while ({goes_on});")
+        lines.append("}")
+    return lines
+
+
+def _has_scratch(name: str, header: str) -> bool:
+    given = re.search(rf"int {name}_open\((.*?)\)", header, re.DOTALL)[1]
+    return "*scratch" in given
+
+
+# Its type, its bytes, and those that the row has.
+_PRINT_STORED = """printf("K%u:%" PRIu32 ":", {0}_type, {0}_bytes);
+            for (uint32_t i = 0; i < {0}_bytes && i < sizeof {0}; i++) {{
+                printf("%02x", {0}[i]);
+            }}
+            printf("\\t");"""
 
 
 def _literal(value) -> str:
@@ -303,15 +377,16 @@ def _print(kind: str, member: str, nullable: bool) -> str:
 def answers(binary: Path, image_path: Path) -> dict[str, tuple[list, int]]:
     """Runs the program; returns each query's rows and last status."""
     text = run(binary, image_path).stdout
-    result, rows = {}, []
+    rows, result = {}, {}
     for line in text.splitlines():
-        if line.startswith("QUERY "):
-            name, rows = line[6:], []
-        elif line.startswith("END "):
-            result[name] = (rows, int(line[4:]))
+        if line.startswith("END "):
+            _, name, status = line.split()
+            result[name] = (rows.get(name, []), int(status))
         else:
-            assert not line.startswith(("FAILED", "NOT")), text
-            rows.append(tuple(_value(cell) for cell in line.split("\t")[:-1]))
+            assert line.startswith("ROW "), text
+            name, *cells = line[4:].split("\t")[:-1]
+            row = tuple(_value(cell) for cell in cells)
+            rows.setdefault(name, []).append(row)
     return result
 
 
@@ -320,6 +395,12 @@ def _value(cell: str):
         return None
     if cell.startswith("'"):
         return cell[1:-1]
+    if cell.startswith("K"):
+        type, count, digits = cell[1:].split(":")
+        raw = bytes.fromhex(digits)
+        if len(raw) < int(count):
+            return int(count), raw
+        return Stored(int(type), raw).written()[0]
     if cell.startswith("A"):
         sum, count = map(int, cell[1:].split("/"))
         return sum / count if count else None

@@ -65,39 +65,43 @@ def where_of(dice, keys):
     )
 
 
+def select_of(dice, keys):
+    where = where_of(dice, keys)
+    down = dice.choice(["", " DESC"])
+    return dice.choice(
+        [
+            (
+                f"SELECT key, value, type FROM conf WHERE {where} "
+                f"ORDER BY key{down}"
+            ),
+            (
+                f"SELECT value FROM conf WHERE {where} ORDER BY key{down} "
+                f"LIMIT {dice.randrange(5)}"
+            ),
+            (
+                f"SELECT type, key FROM conf WHERE {where} ORDER BY key{down} "
+                "LIMIT 3 OFFSET 1"
+            ),
+            f"SELECT count(*), count(value) FROM conf WHERE {where}",
+            (
+                f"SELECT substr(key, 1, 2) AS k, count(*) FROM conf WHERE "
+                f"{where} GROUP BY k ORDER BY k{down} LIMIT 99"
+            ),
+            (
+                f"SELECT key, length(key) FROM conf WHERE {where} "
+                f"ORDER BY key{down}"
+            ),
+        ]
+    )
+
+
 def test_random_queries_give_the_rows_of_sqlite(both):
     _, engine, lite = both
     dice = random.Random(11)
     keys = [*ENTRIES, "a", "m", "zz"]
     refused = 0
     for _ in range(STATEMENTS):
-        where = where_of(dice, keys)
-        down = dice.choice(["", " DESC"])
-        sql = dice.choice(
-            [
-                (
-                    f"SELECT key, value, type FROM conf WHERE {where} "
-                    f"ORDER BY key{down}"
-                ),
-                (
-                    f"SELECT value FROM conf WHERE {where} ORDER BY key{down} "
-                    f"LIMIT {dice.randrange(5)}"
-                ),
-                (
-                    f"SELECT type, key FROM conf WHERE {where} ORDER BY key{down} "
-                    "LIMIT 3 OFFSET 1"
-                ),
-                f"SELECT count(*), count(value) FROM conf WHERE {where}",
-                (
-                    f"SELECT substr(key, 1, 2) AS k, count(*) FROM conf WHERE "
-                    f"{where} GROUP BY k ORDER BY k{down} LIMIT 99"
-                ),
-                (
-                    f"SELECT key, length(key) FROM conf WHERE {where} "
-                    f"ORDER BY key{down}"
-                ),
-            ]
-        )
+        sql = select_of(dice, keys)
         try:
             (select,) = engine.prepare(sql)
         except Refusal as refusal:  # 32 registers a key, in each scan

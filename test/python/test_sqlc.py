@@ -171,6 +171,33 @@ SELECT n FROM notes WHERE substr(who, 2) <> :end AND substr(who, 1, 1) LIKE 'b%'
 -- name: text_of_no_row
 SELECT uwa.wind, substr(who, 2) AS w, coalesce(who, 'none') AS c,
     length(who) AS l FROM uwa LEFT JOIN notes ON notes.n = uwa.wind;
+-- name: text_order
+SELECT who, n, what FROM notes ORDER BY who DESC, n LIMIT 40;
+-- name: text_order_of_parts
+SELECT n, substr(who, 2) AS w FROM notes WHERE n < 200
+ORDER BY CASE WHEN x > 9 THEN who END, n DESC;
+-- name: text_groups
+SELECT who, what, count(*), sum(x), min(what), max(what) FROM notes
+GROUP BY who, what;
+-- name: text_groups_of_null
+SELECT CASE WHEN x > 9 THEN substr(who, 1, 2) END AS w, count(*) AS c,
+    max(who), min(n) FROM notes GROUP BY w HAVING count(*) > 1 ORDER BY w;
+-- name: text_ends
+SELECT min(who), max(what), min(substr(who, 2)), count(who),
+    max(CASE WHEN x > 50 THEN who END), min(CASE WHEN x > 120 THEN who END),
+    count(CASE WHEN x > 50 THEN who END) FROM notes;
+-- name: text_ends_of_none
+SELECT min(who), max(who), count(who) FROM notes WHERE n > 300;
+-- name: text_ends_of_groups
+SELECT n / 30 AS d, min(who), max(CASE WHEN x > 50 THEN what END) FROM notes
+GROUP BY d HAVING max(who) > 'b';
+-- name: text_distinct
+SELECT DISTINCT substr(who, 1, 2) AS w, x > 50 FROM notes;
+-- name: text_groups_in_order
+SELECT n, who, count(*) FROM notes GROUP BY n, who;
+-- name: text_distinct_of_no_row
+SELECT DISTINCT who FROM uwa LEFT JOIN notes ON notes.n = uwa.wind
+ORDER BY who DESC;
 -- name: words
 SELECT n AS "int", who AS "errno", x AS "linux", n + 1 AS "esk_load_u8",
     n / 2 AS memset, x AS "SIZE_MAX" FROM notes;
@@ -329,6 +356,21 @@ def test_compiled_queries_have_no_warning(tmp_path, compiler):
     sp.run(
         *command, *sp.FLAGS, f"-I{sp.ROOT}/include", "-c", tmp_path / "app.c",
         "-o", "/dev/null",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "avr-gcc"])
+def test_compiled_queries_need_only_the_two_files(tmp_path, compiler):
+    if not sp.has(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    sp.run(sp.ROOT / "scripts/amalgamate", tmp_path)
+    schema = SCHEMA.replace("f64", "f32") if "avr" in compiler else SCHEMA
+    small = Limits(groups=16, sorted=16, scratch=True)
+    made = case(schema=f"{schema}CREATE TABLE conf USING kv;", limits=small)
+    sp.compiled(made, tmp_path)
+    sp.run(
+        *sp.COMPILERS[compiler], *sp.FLAGS, f"-I{tmp_path}", "-c",
+        tmp_path / "app.c", "-o", "/dev/null",
     )  # fmt: skip
 
 
@@ -571,6 +613,9 @@ def test_a_refusal_says_where(tmp_path, sql, message):
 SORTS = """
 -- name: by_rain
 SELECT time, temp, wind FROM uwa ORDER BY wind DESC, temp;
+-- name: by_text
+SELECT time, CASE WHEN temp > 3 THEN 'warm day' WHEN temp < 0 THEN 'cold' END
+AS how FROM uwa ORDER BY how DESC, time;
 -- name: medians
 SELECT wind, quantile(temp, 0.5, 90), quantile(temp, 0.9, 90), count(*)
 FROM uwa GROUP BY wind;

@@ -14,10 +14,22 @@ from eskerdb.cli.output import complain
 from eskerdb.sql.access import Limits
 from eskerdb.sql.source import Refusal
 from eskerdb.sqlc import compile_text
+from eskerdb.sqlc.kv import KvRoom
 
 _LIMITS = Limits()
+_ROOM = KvRoom()
 _RECORDS_MAX = 65535  # what a group table and an order count
 _NAME = re.compile(r"[\w.-]*\w[\w.-]*")
+
+_ValueBytes = Annotated[
+    int,
+    typer.Option(
+        help="Bytes of a kv table's value in a row.", min=1, max=65535
+    ),
+]
+_CursorBytes = Annotated[
+    int, typer.Option(help="Memory of a kv table's cursor.", min=512, max=65535)
+]
 
 
 def sqlc(
@@ -52,6 +64,8 @@ def sqlc(
     ranges: Annotated[
         int, typer.Option(help="ESK_SERIES_RANGES_MAX of the device.", min=1)
     ] = _LIMITS.ranges,
+    value_bytes: _ValueBytes = _ROOM.value_bytes,
+    cursor_bytes: _CursorBytes = _ROOM.cursor_bytes,
     scratch: Annotated[
         bool,
         typer.Option(
@@ -78,6 +92,7 @@ def sqlc(
             Limits(ranges, groups, sorted, scratch=scratch),
             str(schema),
             str(queries),
+            KvRoom(value_bytes, cursor_bytes),
         )
         Path(f"{out}.h").write_text(header, "utf-8")
         Path(f"{out}.c").write_text(source, "utf-8")

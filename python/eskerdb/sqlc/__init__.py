@@ -7,6 +7,7 @@ code.py    statements, and the places where a function goes on
 values.py  expressions as C
 groups.py  aggregates
 scans.py   how a table's cursor is opened and read
+kv.py      the same of a kv table
 emitter.py the calls of eskerdb.sql.emit
 table.py   a table's columns as constants
 unit.py    app.h and app.c
@@ -14,15 +15,20 @@ unit.py    app.h and app.c
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from eskerdb.sql import bind, parse, planner, tables
 from eskerdb.sql import syntax as s
 from eskerdb.sql.access import Limits
 from eskerdb.sql.explain import explained
 from eskerdb.sql.plan import Query
 from eskerdb.sql.source import Source
+from eskerdb.sqlc.kv import KvRoom
 from eskerdb.sqlc.table import check_names
 from eskerdb.sqlc.unit import Statement, unit
 from eskerdb.sqlc.values import Refused
+
+_ROOM = KvRoom()
 
 
 def compile_text(
@@ -33,16 +39,18 @@ def compile_text(
     limits: Limits | None = None,
     schema_file: str = "schema.sql",
     queries_file: str = "queries.sql",
+    room: KvRoom = _ROOM,
 ) -> tuple[tuple[str, str], list[Query]]:
     """Compiles queries over the tables of a schema.
 
     Returns the text of NAME.h and NAME.c, and the queries. Raises Refusal.
     """
+    limits = replace(limits or Limits(), texts=True)
     source = Source(schema, schema_file)
     nodes = parse.parse(source)
     created = tables.create(source, nodes)
     for node in nodes:
-        if isinstance(node, s.CreateTable):
+        if isinstance(node, s.CreateTable) and node.kind != "kv":
             try:
                 check_names(created[node.name].info)
             except Refused as refused:
@@ -66,6 +74,7 @@ def compile_text(
         text = source.slice(node.span)
         statements.append(Statement(query, text, notes, node.span))
     try:
-        return unit(name, list(infos.values()), statements, step_pages), made
+        texts = unit(name, list(infos.values()), statements, step_pages, room)
+        return texts, made
     except Refused as refused:
         raise source.refuse(refused.span, str(refused)) from None

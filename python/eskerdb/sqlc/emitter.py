@@ -33,6 +33,7 @@ from eskerdb.sqlc.cexpr import (
 from eskerdb.sqlc.code import Body, Item, Label, Load, Row, Text
 from eskerdb.sqlc.ctype import BYTES as WIDTHS
 from eskerdb.sqlc.groups import Cells
+from eskerdb.sqlc.kv import KvRoom, KvSource, unordered
 from eskerdb.sqlc.names import LOCALS, Names
 from eskerdb.sqlc.records import Store
 from eskerdb.sqlc.scans import Source
@@ -91,10 +92,14 @@ class CEmitter(Emitter):
     openers     functions that open other cursors: name to statements
     fills       assignments to the row that stand in more than one place
     step_pages  after so many pages without a row a call returns ESK_AGAIN
+    stored      outputs of the row that are a kv table's: "any" or "type"
     """
 
-    def __init__(self, query: p.Query, name: str, step_pages: int) -> None:
+    def __init__(
+        self, query: p.Query, name: str, step_pages: int, room: KvRoom
+    ) -> None:
         self.query = query
+        self.room = room
         self.name = name
         self.step_pages = step_pages
         self.names = Names(LOCALS)
@@ -105,7 +110,9 @@ class CEmitter(Emitter):
         self.first: Body | None = None
         self.openers: dict[str, list[Item]] = {}
         self.fills: dict[tuple[str, ...], Fill] = {}
-        self.sources: dict[int, Source] = {}
+        self.sources: dict[int, Source | KvSource] = {}
+        self.stored: dict[str, str] = {}
+        self._unordered = unordered(query.plan)
         self.tables: dict[str, str] = {}
         self.places = Names()  # of scans, and of labels
         self.needs: set[str] = set()
@@ -116,7 +123,7 @@ class CEmitter(Emitter):
         self._refuses: dict[int, bool] = {}
         self._grouped: dict[int, Store] = {}
         self._results: dict[int, tuple[Cells, int]] = {}
-        self._variables: list[tuple[Value, C | None]] = []
+        self._variables: list[tuple[Value | TextValue, C | None]] = []
         self._outer: dict[int, C] = {}
         self.averages: dict[str, str] = {}
         self._blocks = 0
@@ -129,6 +136,11 @@ class CEmitter(Emitter):
         self.parameters = [
             self.names.new(parameter.name) for parameter in query.parameters
         ]
+        self.text_limits = {
+            index: parameter.type.bytes
+            for index, parameter in enumerate(query.parameters)
+            if parameter.type.kind == "text"
+        }
         for parameter, c in zip(query.parameters, self.parameters, strict=True):
             kept = parameter_type(parameter.type)
             self.members.append(Field(kept, c, bytes=ctype.BYTES[kept]))
@@ -187,16 +199,21 @@ class CEmitter(Emitter):
         )
         return C(f"q->{made}")
 
+    def text_member(self, type: Type, name: str) -> C:
+        """Makes a member that holds a text, and a zero."""
+        if not type.bytes:
+            raise Refused("a text of any length is not kept by compiled C")
+        return self.member("char", name, 1, f"[{type.bytes + 1}]")
+
     # -------------------------------------------------------------- leaves
 
     def leaf(self, expr: e.Expr) -> Value:
         if isinstance(expr, e.Column):
             return self._column(expr)
         if isinstance(expr, e.Variable):
-            value, has = self._variables[expr.index]
-            if has is None or any(has in scope.known for scope in self._scopes):
-                return value
-            return replace(value, null=negated(has))
+            value = self._variable(expr)
+            assert isinstance(value, Value)
+            return value
         if isinstance(expr, e.Result):
             cells, index = self._results[expr.index]
             return cells.result(self, index)
@@ -210,13 +227,28 @@ class CEmitter(Emitter):
             type.hi,
         )
 
+    def _variable(self, expr: e.Variable) -> Value | TextValue:
+        value, has = self._variables[expr.index]
+        if has is None or any(has in scope.known for scope in self._scopes):
+            return value
+        return replace(value, null=negated(has))
+
     def text_leaf(self, expr: e.Expr) -> TextValue:
+        if isinstance(expr, e.Variable):
+            value = self._variable(expr)
+            assert isinstance(value, TextValue)
+            return value
+        if isinstance(expr, e.Result):
+            cells, index = self._results[expr.index]
+            return cells.text(index)
         if isinstance(expr, e.Parameter):
             c = f"q->{self.parameters[expr.index]}"
             return TextValue(c, f"(uint16_t)strlen({c})", FALSE)
         assert isinstance(expr, e.Column)
         source = self.sources[expr.scan]
         column = source.scan.table.columns[expr.index]
+        if isinstance(source, KvSource):
+            return source.text(column)
         if column.kind not in ("text", "bytes") or column.missing is not None:
             raise Refused(
                 f"column '{column.name}' of type {column.kind} is not "
@@ -228,6 +260,7 @@ class CEmitter(Emitter):
 
     def _column(self, expr: e.Column) -> Value:
         source = self.sources[expr.scan]
+        assert isinstance(source, Source)
         key = (expr.scan, expr.index)
         for scope in reversed(self._scopes):
             if key in scope.columns:
@@ -300,34 +333,47 @@ class CEmitter(Emitter):
     # --------------------------------------------------------------- values
 
     def variable(self, type: Type, name: str) -> e.Variable:
+        made: Value | TextValue
         if type.kind == "text":
-            raise Refused("text is not kept by compiled C")
-        kept = ctype.stored(type)
-        c = self.member(kept, name)
+            c = self.text_member(type, name)
+            made = TextValue(str(c), str(type.bytes), FALSE)
+        else:
+            kept = ctype.stored(type)
+            c = self.member(kept, name)
+            made = Value(c, FALSE, kept, type.lo, type.hi)
         has = (
             self.member("bool", f"has_{c.text[3:]}") if type.nullable else None
         )
-        self._variables.append((Value(c, FALSE, kept, type.lo, type.hi), has))
+        self._variables.append((made, has))
         return e.Variable(type, index=len(self._variables) - 1, name=name)
 
     def assign(self, variable: e.Variable, value: e.Expr) -> None:
         kept, has = self._variables[variable.index]
+        if isinstance(kept, TextValue):
+            text = self.values.text(value)
+            copy = f"esk_text_copy({kept.c}, sizeof {kept.c}, {text.c}, "
+            self._assign(text.null, has, f"{copy}{text.bytes});")
+            return
         if _is_increment(variable, value):
             self.line(f"{kept.c}++;")
             return
         new = self.values.value(value)
-        if has is None or new.null == FALSE:
-            self.line(f"{kept.c} = {cast(new, kept.ctype)};")
+        self._assign(new.null, has, f"{kept.c} = {cast(new, kept.ctype)};")
+
+    def _assign(self, null: C, has: C | None, line: str) -> None:
+        """Writes an assignment, and whether the variable has a value."""
+        if has is None or null == FALSE:
+            self.line(line)
             if has is not None:
                 self.line(f"{has} = true;")
                 self._scopes[-1].known.add(has)
             return
         for scope in self._scopes:
             scope.known.discard(has)
-        if new.null != TRUE:
-            with self.under(negated(new.null)):
-                self.line(f"{kept.c} = {cast(new, kept.ctype)};")
-        self.line(f"{has} = {negated(new.null)};")
+        if null != TRUE:
+            with self.under(negated(null)):
+                self.line(line)
+        self.line(f"{has} = {negated(null)};")
 
     # -------------------------------------------------------------- control
 
@@ -357,7 +403,7 @@ class CEmitter(Emitter):
         self.sources[scan.number] = source
         return source
 
-    def _open(self, source: Source, hoisted: bool) -> None:
+    def _open(self, source: Source | KvSource, hoisted: bool) -> None:
         if hoisted:
             source.open()
             return
@@ -377,9 +423,38 @@ class CEmitter(Emitter):
                 "return esk_query_stop(&q->at, ESK_QUERY_FAILED, status);"
             )
 
+    def _kv_source(self, scan: p.Scan) -> KvSource:
+        ordered = scan.number not in self._unordered
+        source = KvSource(self, scan, self.room, ordered)
+        self.sources[scan.number] = source
+        return source
+
+    @contextmanager
+    def _kv_lookup(self, source: KvSource) -> Iterator[None]:
+        label = self.place(f"look_up_{source.name}")
+        may_be = source.may_be()
+        if may_be != TRUE:
+            self.line("status = ESK_NOT_FOUND;")
+        with self.under(may_be):
+            self._items.append(source.get())
+        with self.under(
+            C("status != ESK_OK && status != ESK_NOT_FOUND", RELATION)
+        ):
+            self.line(f"return esk_query_stop(&q->at, {{at:{label}}}, status);")
+        with self.under(C("status == ESK_OK", RELATION)):
+            yield
+
     @contextmanager
     def loop(self, scan: p.Scan) -> Iterator[None]:
-        source = self._source(scan)
+        source: Source | KvSource
+        if scan.table.kind == "kv":
+            source = self._kv_source(scan)
+            if source.is_lookup:
+                with self._kv_lookup(source):
+                    yield
+                return
+        else:
+            source = self._source(scan)
         hoisted = self._hoists()
         if not hoisted:
             self._open(source, False)
@@ -406,7 +481,7 @@ class CEmitter(Emitter):
             for scope in self._scopes
         )
 
-    def _hoist(self, source: Source, body: Body) -> None:
+    def _hoist(self, source: Source | KvSource, body: Body) -> None:
         self.first = body
         for scope in self._scopes:
             inner = [i for i in scope.body.items if _is_bare(i)]
@@ -424,6 +499,7 @@ class CEmitter(Emitter):
     @contextmanager
     def advance(self, scan: p.Scan, key: e.Expr, outer: bool) -> Iterator[None]:
         source = self.sources[scan.number]
+        assert isinstance(source, Source)
         label = self.places.new(f"advance_{source.name}")
         self._items.append(Label(label))
         value = self.values.value(key)
@@ -510,9 +586,18 @@ class CEmitter(Emitter):
             yield
 
     def count(self, scan: p.Scan) -> e.Expr:
-        source = self._source(scan)
         rows = self.variable(integer(0, (1 << 32) - 1), "rows")
-        c = self._variables[rows.index][0].c
+        c = str(self._variables[rows.index][0].c)
+        source: Source | KvSource
+        if scan.table.kind == "kv":
+            source = self._kv_source(scan)
+            if source.is_lookup:
+                self.line(f"{c} = 0;")
+                with self._kv_lookup(source):
+                    self.line(f"{c} = 1;")
+                return rows
+        else:
+            source = self._source(scan)
         self._open(source, False)
         if scan.table.kind != "series":
             self.line(f"{c} = 0;")
@@ -651,6 +736,7 @@ class CEmitter(Emitter):
         with self._inside(Body(head, loop=True, resume=label)):
             with self.under(C("status == ESK_AGAIN", RELATION)):
                 self.step_runs(store, label, "continue;")
+            store.read_texts()
             yield
         with self.under(C("status != ESK_END", RELATION)):
             self.fail("status")
@@ -694,6 +780,7 @@ class CEmitter(Emitter):
 
     def emit(self, outputs: Sequence[e.Expr]) -> None:
         with self.aside() as items:
+            self._read_stored(outputs)
             for name, type, output in zip(
                 self.row_names, self.query.types, outputs, strict=True
             ):
@@ -707,6 +794,33 @@ class CEmitter(Emitter):
         else:
             self.splice(items)
         self._items.append(Row())
+
+    def _read_stored(self, outputs: Sequence[e.Expr]) -> None:
+        """Reads the values of kv tables that are outputs."""
+        found: dict[int, dict[str, list[str]]] = {}
+        for name, type, output in zip(
+            self.row_names, self.query.types, outputs, strict=True
+        ):
+            kind = self._stored_kind(output)
+            is_any = type.kind == "text" and not type.bytes
+            if self.stored.setdefault(name, kind) != kind or (
+                is_any and not kind
+            ):
+                raise Refused(f"text of any length, '{name}'", output.span)
+            if kind and isinstance(output, e.Column):
+                names = found.setdefault(output.scan, {"any": [], "type": []})
+                names[kind].append(name)
+        for scan, names in found.items():
+            source = self.sources[scan]
+            assert isinstance(source, KvSource)
+            source.read(names["any"], names["type"])
+
+    def _stored_kind(self, output: e.Expr) -> str:
+        """Returns "any" or "type" for such a column of a kv table, else ""."""
+        if not isinstance(output, e.Column):
+            return ""
+        kind = self.sources[output.scan].scan.table.columns[output.index].kind
+        return kind if kind in ("any", "type") else ""
 
     def _has_locals(self, lines: Sequence[str]) -> bool:
         text = " ".join(lines)
@@ -738,6 +852,8 @@ class CEmitter(Emitter):
                 self.averages[name] = pair[0]
                 self.line(f"row->{name} = ({pair[0]}){pair[1]};")
                 return
+        if self.stored[name]:
+            return  # it is in the row
         if type.kind == "text":
             self._text_output(name, type, output)
             return

@@ -28,7 +28,13 @@ from eskerdb.sqlc.cexpr import (
     negated,
     relation,
 )
-from eskerdb.sqlc.values import Refused, Value, cast, integers_compared
+from eskerdb.sqlc.values import (
+    Refused,
+    TextValue,
+    Value,
+    cast,
+    integers_compared,
+)
 
 if TYPE_CHECKING:
     from eskerdb.sqlc.writer import Writer
@@ -72,12 +78,6 @@ class Cells:
 
     def _cell(self, emitter: Writer, aggregate: p.Aggregate) -> _Cell:
         argument = aggregate.argument
-        is_text = argument is not None and argument.type.kind == "text"
-        if is_text and aggregate.function != "count":
-            raise Refused(
-                f"{aggregate.function}() of text is not compiled to C",
-                argument.span,
-            )
         if aggregate.function == "count" and (
             argument is not None and not argument.type.nullable
         ):
@@ -115,6 +115,10 @@ class Cells:
         )
 
     def _add(self, emitter: Writer, cell: _Cell, function: str) -> None:
+        if cell.type.kind == "text":
+            name = f"{function}_{cell.name}".rstrip("_")
+            cell.members[function] = emitter.text_member(cell.type, name)
+            return
         kind = ctype.stored(cell.type)
         if cell.type.kind == "null":
             kind = "uint8_t"
@@ -146,6 +150,8 @@ class Cells:
                 if c in seen:
                     continue
                 seen.add(c)
+                if cell.type.kind == "text" and function != "count":
+                    continue  # the count says that it is none
                 lines.append(f"{c} = {self._start(cell, function)};")
         return lines
 
@@ -169,12 +175,37 @@ class Cells:
             argument = values[self.of.index(cell)]
             assert argument is not None
             if argument.type.kind == "text":
-                raise Refused("count() of text is not compiled to C")
+                self._add_text(emitter, cell, emitter.values.text(argument))
+                continue
             value = emitter.values.value(argument)
             if value.null != TRUE:
                 self._add_value(emitter, cell, value)
         if rows is not None:
             emitter.line(f"{rows}++;")
+
+    def _add_text(self, emitter: Writer, cell: _Cell, text: TextValue) -> None:
+        if text.null == TRUE:
+            return
+        with emitter.under(negated(text.null)):
+            first = relation(cell.count, "==", C("0"))
+            for function, member in cell.members.items():
+                if function == "count":
+                    continue
+                when = TRUE if function == "last" else first
+                if function in ("min", "max"):
+                    call = (
+                        f"esk_text_compare({text.c}, {text.bytes}, {member}, "
+                        f"{cell.type.bytes})"
+                    )
+                    op = "<" if function == "min" else ">"
+                    when = any_of(first, relation(C(call), op, C("0")))
+                with emitter.under(when):
+                    emitter.line(
+                        f"esk_text_copy({member}, sizeof {member}, {text.c}, "
+                        f"{text.bytes});"
+                    )
+            if cell.type.nullable:
+                emitter.line(f"{cell.count}++;")
 
     def _add_value(self, emitter: Writer, cell: _Cell, value: Value) -> None:
         with emitter.under(negated(value.null)):
@@ -233,6 +264,14 @@ class Cells:
             emitter.line(f"{member} += {value.c};")
 
     # --------------------------------------------------------------- results
+
+    def text(self, index: int) -> TextValue:
+        aggregate, cell = self.aggregates[index], self.of[index]
+        null = FALSE
+        if aggregate.type.nullable:
+            null = relation(cell.count, "==", C("0"))
+        member = cell.members[aggregate.function]
+        return TextValue(str(member), str(cell.type.bytes), null)
 
     def result(self, emitter: Writer, index: int) -> Value:
         aggregate, cell = self.aggregates[index], self.of[index]

@@ -9,6 +9,8 @@ the aggregates keep. Its current one is in `NAME_values` and `NAME_nulls`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from eskerdb.sql import expr as e
@@ -16,12 +18,13 @@ from eskerdb.sql.types import Type
 from eskerdb.sqlc import ctype
 from eskerdb.sqlc.cexpr import ATOM, FALSE, RELATION, TRUE, UNARY, C, negated
 from eskerdb.sqlc.groups import Cells
-from eskerdb.sqlc.values import Refused, Value, cast
+from eskerdb.sqlc.values import Refused, TextValue, Value, cast
 
 if TYPE_CHECKING:
     from eskerdb.sqlc.writer import Writer
 
 _SLOTS_MAX = 64
+_SLOT_BYTES = 8
 
 
 class Store:
@@ -41,19 +44,18 @@ class Store:
         down: Sequence[bool] = (),
         scratch: C | None = None,
     ) -> None:
-        for type in kept:
-            if type.kind == "text":
-                raise Refused(
-                    "an order or a group by text is not compiled to C"
-                )
         self.emitter, self.kept, self.cells = emitter, kept, cells
         self.members = _slots_of(cells) if cells else []
-        slots = len(kept) + sum(len(parts) for _, parts in self.members)
+        self.places = _places([_slots_in(type) for type in kept])
+        self.first = self.places.pop()  # of the members
+        slots = self.first + sum(
+            part.slots for _, parts in self.members for part in parts
+        )
         if slots > _SLOTS_MAX:
             raise Refused(
                 f"records of {slots} values; {_SLOTS_MAX} are the most"
             )
-        if any(not type.fits_32_bits for type in kept) or self.members:
+        if any(not _is_narrow(type) for type in kept) or self.members:
             emitter.needs.add("wide slots")
         emitter.needs.add("runs" if scratch else "compute")
         kind = "struct esk_runs" if scratch else "struct esk_records"
@@ -74,13 +76,36 @@ class Store:
             "/ sizeof(esk_slot)]",
         )
         self.at = emitter.member("uint16_t", f"{self.name}_at")
-        keys = len(kept) if cells is not None else len(down)
-        mask = sum(1 << i for i, falls in enumerate(down) if falls)
+        falls = [
+            fall
+            for type, fall in zip(kept, down, strict=False)
+            for _ in range(_slots_in(type))
+        ]
+        keys = self.first if cells is not None else len(falls)
+        mask = sum(1 << i for i, fall in enumerate(falls) if fall)
         if keys > 16:
-            raise Refused("a group or an order by more than 16 values")
+            raise Refused(
+                "a group or an order by more than 16 values; a text is one for "
+                "each 8 bytes"
+            )
         if capacity > 0xFFFF:
             raise Refused(f"{capacity} records; 65535 are the most")
-        self.row = [self._value(i, type) for i, type in enumerate(kept)]
+        self.row = [
+            self._value(i, type)
+            for i, type in zip(self.places, kept, strict=True)
+        ]
+        self._begin((slots, keys, mask), str(memory), capacity, scratch)
+
+    def _begin(
+        self,
+        order: tuple[int, int, int],
+        memory: str,
+        capacity: int,
+        scratch: C | None,
+    ) -> None:
+        """Writes what begins the records."""
+        emitter = self.emitter
+        slots, keys, mask = order
         if scratch is not None:
             emitter.line(
                 f"status = esk_runs_begin(&{self.records}, "
@@ -99,12 +124,17 @@ class Store:
         ):
             emitter.line(line)
 
-    def _value(self, index: int, type: Type) -> tuple[Value, C | None]:
+    def _value(
+        self, index: int, type: Type
+    ) -> tuple[Value | TextValue, C | None]:
         slot = C(f"{self.values}[{index}]")
         has = None
         if type.nullable:
             null = f"{self.nulls}[{index}]"
             has = C(f"{null} == 0", RELATION, f"{null} != 0")
+        if type.kind == "text":
+            c = f"({self.values} + {index})" if index else str(self.values)
+            return TextValue(c, str(type.bytes), FALSE), has
         if type.kind == "f64":
             return Value(C(f"esk_f64_of_slot({slot})"), FALSE, "double"), has
         kept = ctype.stored(type)
@@ -119,9 +149,12 @@ class Store:
     def put(self, values: Sequence[e.Expr]) -> None:
         """Sets the first slots."""
         emitter = self.emitter
-        for index, (expr, type) in enumerate(
-            zip(values, self.kept, strict=True)
+        for index, expr, type in zip(
+            self.places, values, self.kept, strict=True
         ):
+            if type.kind == "text":
+                self._put_text(index, expr, type)
+                continue
             value = emitter.values.value(expr)
             if type.nullable:
                 null = value.null
@@ -135,6 +168,19 @@ class Store:
                 TRUE if value.c.binds == ATOM else negated(value.null)
             ):
                 emitter.line(f"{slot} = {to_slot(value)};")
+
+    def _put_text(self, index: int, expr: e.Expr, type: Type) -> None:
+        emitter, count = self.emitter, _slots_in(type)
+        text = emitter.values.text(expr)
+        if type.nullable:
+            emitter.line(
+                f"memset({self.nulls} + {index}, {text.null}, {count});"
+            )
+        with emitter.under(negated(text.null)):
+            emitter.line(
+                f"esk_text_to_slots({self.values} + {index}, {count}, "
+                f"{text.c}, {text.bytes});"
+            )
 
     # --------------------------------------------------------------- orders
 
@@ -179,7 +225,7 @@ class Store:
             for line in self.cells.clear():
                 emitter.line(line)
         with emitter.otherwise():
-            self.get(len(self.kept))
+            self.get(self.first)
             self._load()
 
     def get(self, first: int) -> None:
@@ -191,12 +237,33 @@ class Store:
 
     def load(self) -> None:
         self.get(0)
+        self.read_texts()
         self._load()
 
+    def read_texts(self) -> None:
+        """Makes bytes of the texts of the current record."""
+        for index, type in zip(self.places, self.kept, strict=True):
+            if type.kind == "text":
+                self._to_bytes(index, _slots_in(type))
+
+    def _to_bytes(self, index: int, count: int) -> str:
+        place = f"{self.values} + {index}"
+        self.emitter.line(f"esk_text_of_slots({place}, {count});")
+        return place
+
     def _load(self) -> None:
-        index = len(self.kept)
+        index = self.first
         for member, parts in self.members:
-            for part, kind in parts:
+            for piece in parts:
+                part, kind = piece.name, piece.kind
+                if kind == "char":
+                    place = self._to_bytes(index, piece.slots)
+                    self.emitter.line(
+                        f"esk_text_copy({member}, sizeof {member}, {place}, "
+                        f"sizeof {member} - 1u);"
+                    )
+                    index += piece.slots
+                    continue
                 slot = f"{self.values}[{index}]"
                 text = (
                     f"esk_f64_of_slot({slot})"
@@ -215,9 +282,20 @@ class Store:
         emitter = self.emitter
         if not self.members:
             return
-        first = index = len(self.kept)
+        first = index = self.first
         for member, parts in self.members:
-            for part, kind in parts:
+            for piece in parts:
+                part, kind = piece.name, piece.kind
+                if kind == "char":
+                    emitter.line(
+                        f"esk_text_to_slots({self.values} + {index}, "
+                        f"{piece.slots}, {member}, sizeof {member} - 1u);"
+                    )
+                    emitter.line(
+                        f"memset({self.nulls} + {index}, 0, {piece.slots});"
+                    )
+                    index += piece.slots
+                    continue
                 c = f"{member}{part}"
                 text = (
                     f"esk_f64_slot({c})"
@@ -243,8 +321,35 @@ def to_slot(value: Value) -> str:
     )
 
 
-def _slots_of(cells: Cells) -> list[tuple[C, list[tuple[str, str]]]]:
-    """Returns each member of the aggregates, and its parts: (name, type)."""
+@dataclass(frozen=True)
+class _Part:
+    """A part of a member, its C type, and how many slots it takes."""
+
+    name: str
+    kind: str
+    slots: int = 1
+
+
+def _slots_in(type: Type) -> int:
+    """Returns how many slots a value takes."""
+    if type.kind != "text":
+        return 1
+    if not type.bytes:
+        raise Refused("a text of any length is not kept by compiled C")
+    return -(-type.bytes // _SLOT_BYTES)
+
+
+def _places(counts: Sequence[int]) -> list[int]:
+    """Returns the first slot of each value, and the one behind them."""
+    return [0, *accumulate(counts)]
+
+
+def _is_narrow(type: Type) -> bool:
+    return type.kind != "text" and type.fits_32_bits
+
+
+def _slots_of(cells: Cells) -> list[tuple[C, list[_Part]]]:
+    """Returns each member of the aggregates, and its parts."""
     result, seen = [], set()
     for cell in cells.cells:
         for function, member in cell.members.items():
@@ -252,14 +357,16 @@ def _slots_of(cells: Cells) -> list[tuple[C, list[tuple[str, str]]]]:
                 continue
             seen.add(member)
             if function == "count":
-                parts = [("", cells.count_type)]
+                parts = [_Part("", cells.count_type)]
+            elif function != "sum" and cell.type.kind == "text":
+                parts = [_Part("", "char", _slots_in(cell.type))]
             elif function != "sum":
-                parts = [("", ctype.stored(cell.type))]
+                parts = [_Part("", ctype.stored(cell.type))]
             elif cell.sum_kind == "struct esk_wide_sum":
-                parts = [(".low", "uint64_t"), (".high", "int64_t")]
+                parts = [_Part(".low", "uint64_t"), _Part(".high", "int64_t")]
             elif cell.sum_kind == "struct esk_f64_sum":
-                parts = [(".sum", "double"), (".lost", "double")]
+                parts = [_Part(".sum", "double"), _Part(".lost", "double")]
             else:
-                parts = [("", cell.sum_kind)]
+                parts = [_Part("", cell.sum_kind)]
             result.append((member, parts))
     return result

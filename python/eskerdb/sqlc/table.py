@@ -32,6 +32,12 @@ def check_names(table: TableInfo) -> None:
 
 def declarations(table: TableInfo) -> list[str]:
     """Returns what the header says of a table."""
+    if table.kind == "kv":
+        return [
+            f"/// Opens kv {table.name}. Returns as esk_kv_open.",
+            f"{_open_head(table)};",
+            "",
+        ]
     prefix, name = prefix_of(table), clean(table.name)
     columns = [clean_upper(column.name) for column in table.columns]
     places = [
@@ -60,13 +66,17 @@ def declarations(table: TableInfo) -> list[str]:
         f"/// Opens {table.name}.",
         "/// Returns  ESK_E_SCHEMA: the stored table has other columns; as",
         f"///          esk_table_fingerprint and esk_{table.kind}_open.",
-        (
-            f"int {name}_open(struct esk_{table.kind} **table, "
-            "struct esk_volume *volume, "
-            f"const struct esk_{table.kind}_config *config);"
-        ),
+        f"{_open_head(table)};",
         "",
     ]
+
+
+def _open_head(table: TableInfo) -> str:
+    return (
+        f"int {clean(table.name)}_open(struct esk_{table.kind} **table, "
+        "struct esk_volume *volume, "
+        f"const struct esk_{table.kind}_config *config)"
+    )
 
 
 def _member(column: TableColumn, is_key: bool) -> str:
@@ -82,13 +92,12 @@ def _member(column: TableColumn, is_key: bool) -> str:
 
 
 def definitions(table: TableInfo) -> list[str]:
-    name, known = clean(table.name), quoted(table.name.encode())
+    known = quoted(table.name.encode())
+    opens = f"return esk_{table.kind}_open(table, volume, {known}, config);"
+    if table.kind == "kv":
+        return [f"{_open_head(table)} {{", opens, "}", ""]
     return [
-        (
-            f"int {name}_open(struct esk_{table.kind} **table, "
-            "struct esk_volume *volume, "
-            f"const struct esk_{table.kind}_config *config) {{"
-        ),
+        f"{_open_head(table)} {{",
         "struct esk_table_info info;",
         "uint32_t fingerprint;",
         f"ESK_TRY(esk_volume_find(volume, {known}, &info));",
@@ -96,7 +105,7 @@ def definitions(table: TableInfo) -> list[str]:
         f"if (fingerprint != {prefix_of(table)}_FINGERPRINT) {{",
         "return ESK_E_SCHEMA;",
         "}",
-        f"return esk_{table.kind}_open(table, volume, {known}, config);",
+        opens,
         "}",
         "",
     ]

@@ -18,6 +18,7 @@ from eskerdb.sql.source import TOO_DEEP
 from eskerdb.sqlc import ctype, table
 from eskerdb.sqlc.code import Function, Item
 from eskerdb.sqlc.emitter import CEmitter, Field, parameter_type
+from eskerdb.sqlc.kv import KvRoom, members
 from eskerdb.sqlc.names import Names, clean, is_taken
 from eskerdb.sqlc.scans import prefix_of
 from eskerdb.sqlc.values import Refused
@@ -28,6 +29,7 @@ _STYLE = (
     "AllowShortFunctionsOnASingleLine: None, "
     "AllowShortEnumsOnASingleLine: false, SortIncludes: Never}"
 )
+_ROOM = KvRoom()
 _WORD = re.compile(r"\w+")
 _ENDINGS = ("", "_open", "_next", "_row", "_fill")
 
@@ -52,6 +54,7 @@ def unit(
     tables: Sequence[p.TableInfo],
     statements: Sequence[Statement],
     step_pages: int = 0,
+    room: KvRoom = _ROOM,
 ) -> tuple[str, str]:
     """Returns the text of NAME.h and NAME.c. Raises Refused."""
     taken = Names()
@@ -61,15 +64,14 @@ def unit(
     for statement in statements:
         try:
             c = _take(taken, statement.query.name, _ENDINGS)
-            written.append(_Written(statement, c, step_pages))
+            written.append(_Written(statement, c, step_pages, room))
         except RecursionError:
             raise Refused(TOO_DEEP, statement.span) from None
         except Refused as refused:
             span = refused.span if refused.span != NOWHERE else statement.span
             raise Refused(str(refused), span) from None
-    used = [t for t in tables if t.kind != "kv"]
-    head = _header(name, used, written)
-    body = _source(name, used, written)
+    head = _header(name, tables, written)
+    body = _source(name, tables, written)
     return formatted(head), formatted(body)
 
 
@@ -110,11 +112,11 @@ class _Written:
     """A query as C."""
 
     def __init__(
-        self, statement: Statement, name: str, step_pages: int
+        self, statement: Statement, name: str, step_pages: int, room: KvRoom
     ) -> None:
         self.statement, self.name = statement, name
         self.query = statement.query
-        self.emitter = CEmitter(self.query, name, step_pages)
+        self.emitter = CEmitter(self.query, name, step_pages, room)
         push.write(self.query, self.emitter)
         self.function = Function(self.emitter.items, self.emitter.first)
 
@@ -162,14 +164,12 @@ class _Written:
                 else []
             ),
         ]
-        pairs = zip(self.query.parameters, self.emitter.parameters, strict=True)
-        for parameter, c in pairs:
-            if parameter.type.kind == "text":
-                most = parameter.type.bytes
-                what = f"at most {most} bytes, " if most else ""
-                lines.append(
-                    f"/// {c:8} {what}borrowed until the query's last row."
-                )
+        for index, most in self.emitter.text_limits.items():
+            what = f"at most {most} bytes, " if most else ""
+            c = self.emitter.parameters[index]
+            lines.append(
+                f"/// {c:8} {what}borrowed until the query's last row."
+            )
         fails = "ESK_OK; ESK_E_SCHEMA: a table has other rows; ESK_E_IO"
         if self._long_texts():
             return [
@@ -187,9 +187,15 @@ class _Written:
         ):
             wanted = clean(said)
             note = "" if wanted == name else f" ///< {wanted} in SQL"
-            if type.kind == "text":
-                if not type.bytes:
-                    raise Refused(f"text of any length, '{name}'")
+            stored = emitter.stored.get(name)
+            if stored:
+                made = members(name, stored, emitter.room)
+                if {f"{name}_bytes", f"{name}_type"} & {*emitter.row_names}:
+                    raise Refused(
+                        f"the name {name}_bytes, or _type, is there twice"
+                    )
+                lines += made
+            elif type.kind == "text":
                 lines.append(f"char {name}[{type.bytes + 1}];{note}")
             else:
                 kept = emitter.averages.get(name) or ctype.result(type)
@@ -259,6 +265,8 @@ class _Written:
         for info in self.query.tables:
             c = emitter.tables[info.name]
             body.append(f"q->{c} = {c};")
+            if info.kind == "kv":
+                continue
             tests.append(
                 f"esk_{info.kind}_row_bytes({c}) != {prefix_of(info)}_ROW_BYTES"
             )
@@ -288,11 +296,11 @@ class _Written:
 
     def _long_texts(self) -> list[str]:
         """Returns when a parameter is a text longer than its place."""
-        pairs = zip(self.query.parameters, self.emitter.parameters, strict=True)
+        emitter = self.emitter
         return [
-            f"strlen({c}) > {parameter.type.bytes}"
-            for parameter, c in pairs
-            if parameter.type.kind == "text" and parameter.type.bytes
+            f"strlen({emitter.parameters[index]}) > {most}"
+            for index, most in emitter.text_limits.items()
+            if most
         ]
 
     def _next(self) -> list[str]:
@@ -415,6 +423,22 @@ def _wrapped(text: str) -> list[str]:
     return lines
 
 
+def _need(what: str, written: Sequence[_Written]) -> bool:
+    return any(what in query.emitter.needs for query in written)
+
+
+def _includes(names: Sequence[str]) -> list[str]:
+    """Returns what includes headers, in the source tree or where the library
+    is two files."""
+    return [
+        '#if defined(__has_include) && __has_include("esker/generated.h")',
+        *(f'#include "esker/{name}.h"' for name in names),
+        "#else",
+        '#include "esker.h"',
+        "#endif",
+    ]
+
+
 def _header(
     name: str, tables: Sequence[p.TableInfo], written: Sequence[_Written]
 ) -> str:
@@ -427,19 +451,17 @@ def _header(
         "#include <stdbool.h>",
         "#include <stdint.h>",
         "",
-        *(
-            ['#include "esker/compute.h"']
-            if any("compute" in q.emitter.needs for q in written)
-            else []
+        *_includes(
+            [
+                *(["compute"] if _need("compute", written) else []),
+                "generated",
+                *(["kv"] if any(i.kind == "kv" for i in tables) else []),
+                "load",
+                *(["runs"] if _need("runs", written) else []),
+                "series",
+                "tree",
+            ]
         ),
-        '#include "esker/generated.h"',
-        *(
-            ['#include "esker/runs.h"']
-            if any("runs" in q.emitter.needs for q in written)
-            else []
-        ),
-        '#include "esker/series.h"',
-        '#include "esker/tree.h"',
         "",
         "#ifdef __cplusplus",
         'extern "C" {',
@@ -463,10 +485,8 @@ def _source(
         "",
         "#include <string.h>",
         "",
-        '#include "esker/load.h"',
-        "",
     ]
-    if any("wide slots" in q.emitter.needs for q in written):
+    if _need("wide slots", written):
         lines += [
             "_Static_assert(sizeof(esk_slot) == 8,",
             '"groups and orders need ESK_QUERY_BITS 64");',

@@ -383,7 +383,7 @@ class Values:
                 return TextValue('""', "0", TRUE)
             data = str(expr.value).encode()
             return TextValue(quoted(data), str(len(data)), FALSE)
-        if isinstance(expr, e.Column | e.Parameter):
+        if isinstance(expr, e.Column | e.Parameter | e.Variable | e.Result):
             return self.place.text_leaf(expr)
         if isinstance(expr, e.Substr):
             return self._substr(expr)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from eskerdb.sql.types import Type
 from eskerdb.sqlc.cexpr import C
 from eskerdb.sqlc.code import Item
 from eskerdb.sqlc.names import Names
@@ -23,6 +24,7 @@ class Writer(Place, Protocol):
     places      names of scans, and of labels
     marks       statements first in the open function
     needs       what the file has to define
+    text_limits most bytes of parameters that are texts, by their index
     """
 
     is_single: bool
@@ -31,12 +33,16 @@ class Writer(Place, Protocol):
     places: Names
     marks: list[Item]
     needs: set[str]
+    text_limits: dict[int, int]
     values: Values
 
     def member(
         self, ctype: str, name: str, bytes: int = 0, array: str = ""
     ) -> C:
         """Adds a member to the query's struct."""
+
+    def text_member(self, type: Type, name: str) -> C:
+        """Adds a member for a text."""
 
     def otherwise(self) -> AbstractContextManager[None]:
         """Writes the else of the condition that was written last."""

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: EskerDB contributors
+"""How a kv table is read, in C.
+
+A scan is a cursor over keys in order, bounds of one key are a lookup, and
+where no order is asked for it is an unordered walk, which takes no memory. A
+key is in the query's struct; a value is read into the row that is returned,
+once, and only there: so the query has no room for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eskerdb.sql import expr as e
+from eskerdb.sql import plan as p
+from eskerdb.sql.tables import KV_COLUMNS
+from eskerdb.sqlc.cexpr import FALSE, RELATION, TRUE, C
+from eskerdb.sqlc.code import Text
+from eskerdb.sqlc.values import Refused, TextValue, quoted
+
+if TYPE_CHECKING:
+    from eskerdb.sqlc.writer import Writer
+
+_KEY_BYTES_MAX = KV_COLUMNS[0].bytes
+
+
+@dataclass(frozen=True)
+class KvRoom:
+    """What a query has room for.
+
+    value_bytes   of a row's value: of a longer one its beginning
+    cursor_bytes  of keys: a cursor reads all keys once for each so many
+    """
+
+    value_bytes: int = 64
+    cursor_bytes: int = 640
+
+
+class KvSource:
+    """One scan of a kv table; what scans.Source is of the other kinds."""
+
+    is_series = False
+
+    def __init__(
+        self, emitter: Writer, scan: p.Scan, room: KvRoom, ordered: bool
+    ) -> None:
+        self.emitter, self.scan = emitter, scan
+        self.name = emitter.places.new(scan.table.name)
+        self.table = f"q->{emitter.tables[scan.table.name]}"
+        self.is_lookup = scan.lo is not None and scan.lo == scan.hi
+        self.is_walk = not ordered and scan.lo is None and scan.hi is None
+        self._get = Text("")
+        if self.is_lookup:
+            assert scan.lo is not None
+            self.key = emitter.values.text(scan.lo.value)
+            return
+        self._key_room = emitter.member(
+            "uint8_t", f"{self.name}_key", 1, "[ESK_KV_KEY_BYTES_MAX]"
+        )
+        self._key_bytes = emitter.member("uint8_t", f"{self.name}_key_bytes", 1)
+        self.key = TextValue(str(self._key_room), str(self._key_bytes), FALSE)
+        if self.is_walk:
+            self.cursor = emitter.member("uint32_t", f"{self.name}_walk", 4)
+            return
+        self.cursor = emitter.member(
+            "struct esk_kv_cursor", f"{self.name}_cursor", 200
+        )
+        self.memory = emitter.member(
+            "uint8_t", f"{self.name}_memory", 1, f"[{room.cursor_bytes}]"
+        )
+
+    def keep_mark(self) -> None:
+        """Notes nothing: it sees the keys that there are."""
+
+    def next(self) -> str:
+        call = "esk_kv_next" if self.is_walk else "esk_kv_cursor_next"
+        return (
+            f"{call}({self.table}, &{self.cursor}, {self._key_room}, "
+            f"&{self._key_bytes})"
+        )
+
+    def text(self, column: p.TableColumn) -> TextValue:
+        """Returns a column of the current row: the key."""
+        if column != KV_COLUMNS[0]:
+            raise Refused(
+                f"'{column.name}' of a kv table is only an output: values "
+                "differ in type"
+            )
+        return self.key
+
+    # ----------------------------------------------------------------- opens
+
+    def open(self) -> None:
+        """Writes what opens the cursor, as the end of a function."""
+        emitter, scan = self.emitter, self.scan
+        if self.is_walk:
+            emitter.line(f"{self.cursor} = 0;")
+            emitter.line("return ESK_OK;")
+            return
+        emitter.line("struct esk_kv_query rows = {0};")
+        if scan.backward:
+            emitter.line("rows.backward = true;")
+        if emitter.step_pages:
+            emitter.line(f"rows.step_keys = {emitter.step_pages};")
+        if scan.lo:
+            self._bound("from", *self._text_of(scan.lo))
+        if scan.hi:
+            self._bound("below", *self._next_of(scan.hi))
+        emitter.line(
+            f"return esk_kv_cursor_open({self.table}, &{self.cursor}, &rows, "
+            f"{self.memory}, sizeof {self.memory});"
+        )
+
+    def _bound(self, end: str, c: str, bytes: str) -> None:
+        self.emitter.line(f"rows.{end} = {c};")
+        self.emitter.line(f"rows.{end}_bytes = {bytes};")
+
+    def _text_of(self, bound: p.Bound) -> tuple[str, str]:
+        text = self.emitter.values.text(bound.value)
+        if isinstance(bound.value, e.Constant):
+            return text.c, text.bytes
+        return text.c, f"(uint8_t)strlen({text.c})"
+
+    def _next_of(self, bound: p.Bound) -> tuple[str, str]:
+        """Returns the key that follows one: the one and a zero, with which
+        strings of C end."""
+        c, _ = self._text_of(bound)
+        if isinstance(bound.value, e.Parameter):
+            most = self.emitter.text_limits
+            most[bound.value.index] = _KEY_BYTES_MAX - 1
+            return c, f"(uint8_t)(strlen({c}) + 1u)"
+        assert isinstance(bound.value, e.Constant)
+        data = bound.value.value.encode()
+        if len(data) < _KEY_BYTES_MAX:
+            return c, str(len(data) + 1)
+        data = data[:-1] + bytes([data[-1] + 1])  # UTF-8 has no byte 255
+        return quoted(data), str(len(data))
+
+    # ---------------------------------------------------------------- lookups
+
+    def may_be(self) -> C:
+        """Returns whether a key can be the one that is looked up."""
+        assert self.scan.lo is not None
+        value = self.scan.lo.value
+        if isinstance(value, e.Constant):
+            return TRUE if value.value else FALSE
+        return C(f"{self.key.c}[0] != 0", RELATION, f"{self.key.c}[0] == 0")
+
+    def get(self) -> Text:
+        """Returns the statement that looks the key up. If the row has its
+        value, the same call reads it."""
+        key = f"{self.table}, {self.key.c}, {self._length}"
+        self._get = Text(f"status = esk_kv_exists({key});")
+        return self._get
+
+    @property
+    def _length(self) -> str:
+        if "strlen" in self.key.bytes:
+            return f"(uint8_t)strlen({self.key.c})"
+        return self.key.bytes
+
+    # ---------------------------------------------------------------- outputs
+
+    def read(self, values: Sequence[str], types: Sequence[str]) -> None:
+        """Reads what outputs of the row are: its value, its type."""
+        emitter = self.emitter
+        if len(values) > 1 or len(types) > 1:
+            raise Refused("'value' and 'type' of a kv table are output once")
+        into = "NULL, 0, NULL"
+        type = f"&row->{types[0]}" if types else "NULL"
+        if values:
+            (name,) = values
+            into = f"row->{name}, sizeof row->{name}, &row->{name}_bytes"
+            type = f"&row->{name}_type"
+        call = (
+            f"status = esk_kv_get({self.table}, {self.key.c}, {self._length}, "
+            f"{into}, {type});"
+        )
+        if self.is_lookup:
+            self._get.text = call
+        else:
+            label = emitter.place(f"value_of_{self.name}")
+            emitter.line(call)
+            with emitter.under(C("status == ESK_NOT_FOUND", RELATION)):
+                emitter.line("continue;")
+            with emitter.under(C("status != ESK_OK", RELATION)):
+                emitter.line(
+                    f"return esk_query_stop(&q->at, {{at:{label}}}, status);"
+                )
+        if values and types:
+            emitter.line(f"row->{types[0]} = row->{values[0]}_type;")
+
+
+def members(name: str, kind: str, room: KvRoom) -> list[str]:
+    """Returns the members of a row that have a value, or a type."""
+    if kind == "type":
+        return [f"uint8_t {name}; ///< enum esk_kv_type"]
+    return [
+        f"uint8_t {name}[{room.value_bytes}];",
+        f"uint32_t {name}_bytes; ///< of the whole value",
+        f"uint8_t {name}_type; ///< enum esk_kv_type",
+    ]
+
+
+def unordered(plan: p.Plan) -> set[int]:
+    """Returns the scans of whose rows no order is asked."""
+    match plan:
+        case p.CountRows(scan=scan):
+            return {scan.number}
+        case p.StreamAggregate(keys=()) | p.GroupAggregate():
+            if any(a.function in ("first", "last") for a in plan.aggregates):
+                return set()
+            return _in_any_order(plan.input)
+        case p.Scan() | p.Values() | p.SeekUnion():
+            return set()
+        case p.UnionAll(inputs=found):
+            return set().union(*map(unordered, found))
+        case p.MergeJoin(left=left) | p.LookupJoin(left=left):
+            return unordered(left)
+    return unordered(plan.input)
+
+
+def _in_any_order(plan: p.Plan) -> set[int]:
+    if isinstance(plan, p.Scan):
+        return {plan.number}
+    if isinstance(plan, p.Filter | p.Project):
+        return _in_any_order(plan.input)
+    return unordered(plan)
