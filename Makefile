@@ -68,7 +68,8 @@ TESTS := $(call files,src,*_test.c) \
 POWERCUT := $(call files,test/powercut,*.c)
 FUZZ := $(call files,test/fuzz,fuzz_*.c)
 REPLAY := $(notdir $(wildcard test/fuzz/corpus/fuzz_*))
-BENCH := $(call files,bench,bench_*.c) bench/series_operations.c
+BENCH := $(call files,bench,bench_*.c) bench/series_operations.c \
+    bench/packed_operations.c
 DAMAGE := $(call files,test/damage,*.c)
 # Tests of a core that is compiled for one table: each in the flavour of its
 # name, where it runs its twin of flavour test, too.

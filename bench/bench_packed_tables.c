@@ -6,7 +6,7 @@
 ///
 /// Every row is appended, and what is read is compared with the rows. Columns
 /// are packed as a user would declare them: bench_packed_sizes.c.
-#include "bench/series_bench.h"
+#include "bench/packed_bench.h"
 #include "port/sim/sim.h"
 
 static const char bench[] = "packed_tables";
@@ -50,67 +50,8 @@ static bool cycling_load(struct bench_data *data) {
     return true;
 }
 
-struct column {
-    uint8_t type;
-    uint8_t mode; ///< enum esk_pack_mode of a packed table
-};
-
-/// Makes the columns of a set. Returns how many.
-static uint8_t columns_make(struct esk_column *columns,
-                            const struct bench_data *data, bool packed) {
-    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-    static const struct column kinds[3][8] = {
-        {{ESK_TYPE_U32, ESK_PACK_LINEAR},
-         {ESK_TYPE_I32, ESK_PACK_DELTA},
-         {ESK_TYPE_I32, ESK_PACK_DELTA},
-         {ESK_TYPE_I32, ESK_PACK_DELTA}},
-        {{ESK_TYPE_I64, ESK_PACK_LINEAR}, {ESK_TYPE_F32, ESK_PACK_DECIMAL + 3}},
-        {{ESK_TYPE_I64, ESK_PACK_LINEAR},
-         {ESK_TYPE_I32, ESK_PACK_LINEAR},
-         {ESK_TYPE_I32, ESK_PACK_LINEAR},
-         {ESK_TYPE_F32, ESK_PACK_DECIMAL + 1},
-         {ESK_TYPE_F32, ESK_PACK_DECIMAL + 3},
-         {ESK_TYPE_F32, ESK_PACK_DECIMAL + 2},
-         {ESK_TYPE_F32, ESK_PACK_DECIMAL},
-         {ESK_TYPE_F32, ESK_PACK_DECIMAL}},
-    };
-    const struct column *kind = kinds[data->row_bytes == 16   ? 0
-                                      : data->row_bytes == 12 ? 1
-                                                              : 2];
-    uint8_t count = 0;
-    for (; count < 8 && kind[count].type != 0; count++) {
-        columns[count] = (struct esk_column){
-            .name = names[count],
-            .unit = "",
-            .type = kind[count].type,
-            .mode = packed ? kind[count].mode : 0,
-        };
-    }
-    return count;
-}
-
 static const struct bench_shape shape = {
     .frames = 4, .index_count = 1, .bitmap_bits = BENCH_BITMAP_BITS};
-
-/// Formats the device, makes the table and opens it.
-static void table_make(struct bench_table *table,
-                       const struct esk_device *device,
-                       const struct bench_data *data, bool packed) {
-    struct esk_column columns[8];
-    struct esk_index_spec index = {.column = data->value_column,
-                                   .bitmap_bits = shape.bitmap_bits};
-    struct esk_series_spec spec = {
-        .table = {.name = "series",
-                  .columns = columns,
-                  .column_count = columns_make(columns, data, packed),
-                  .row_bytes = data->row_bytes},
-        .indexes = &index,
-        .index_count = 1,
-        .codec = packed ? ESK_CODEC_PACKED : ESK_CODEC_RAW,
-    };
-    bench_format(table, device, &spec);
-    BENCH_DO(bench_open(table, device, data, &shape, 0));
-}
 
 /* --------------------------------------------------------------- counts */
 
@@ -227,7 +168,7 @@ static void count(const struct bench_data *data) {
         struct run run = {.table = &table, .sim = medium_make(pages[i / 2])};
         snprintf(run.config, sizeof run.config, "%u B pages, %s", pages[i / 2],
                  packed ? "packed" : "raw");
-        table_make(&table, esk_sim_device(run.sim), data, packed);
+        packed_make(&table, esk_sim_device(run.sim), data, &shape, packed, 0);
         uint64_t programs = esk_sim_counters(run.sim)->programs;
         bench_append(&table, 0, data->count);
         BENCH_DO(esk_series_sync(table.series));
@@ -304,7 +245,8 @@ static void measure_times(const struct bench_data *data) {
             BENCH_DO(esk_sim_create(&run.sim, &config));
             snprintf(run.config, sizeof run.config, "%s, %s", parts[i / 2],
                      packed ? "packed" : "raw");
-            table_make(&table, esk_sim_device(run.sim), data, packed);
+            packed_make(&table, esk_sim_device(run.sim), data, &shape, packed,
+                        0);
             time_appends(&run, every[k]);
             if (every[k] == 0) {
                 time_reads(&run);

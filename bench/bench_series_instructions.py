@@ -16,7 +16,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = ROOT / "build/release/bench/series_operations"
+BENCHES = ROOT / "build/release/bench"
+PROGRAM = BENCHES / "series_operations"
 SETS = ("uwa", "ethylene", "watch", "sea", "sea_surface_temp")
 METRICS = {
     "count_append": "instructions, append",
@@ -36,13 +37,13 @@ def called(command):
     return done.stdout if done.returncode == 0 else None
 
 
-def counted(dataset):
+def counted(program, *arguments):
     """{function: (instructions, operations)}; None without the data set."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "callgrind.out"
         valgrind = ["valgrind", "--tool=callgrind", "--quiet"]
         said = called(
-            [*valgrind, f"--callgrind-out-file={out}", str(PROGRAM), dataset]
+            [*valgrind, f"--callgrind-out-file={out}", program, *arguments]
         )
         if said is None:
             return None
@@ -58,7 +59,7 @@ def counted(dataset):
 
 def main():
     for dataset in SETS:
-        found = counted(dataset)
+        found = counted(PROGRAM, dataset)
         if found is None:
             print(f"skipped instructions of {dataset}: no data, or it failed")
             continue

@@ -43,7 +43,7 @@ struct esk_series_config {
     uint8_t key_error_16ths;
     /// Packed tables: states of readers, 48 bytes or more each; 0: 2. Cursors
     /// and gets share them. Where more of them take turns, a row costs a
-    /// decode of up to a cell.
+    /// decode of up to a cell. A backward cursor takes two.
     uint8_t readers;
 };
 

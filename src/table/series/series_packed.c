@@ -146,6 +146,7 @@ static void packed_make(struct esk_series *series,
     packing->readers = at + 2u * even(row);
     packing->reader_bytes = reader_bytes(state);
     packing->reader_count = memory->readers;
+    packing->last = 0;
     packing->row_page = PACKED_NONE;
     packing->sought_page = PACKED_NONE;
     packing->codec.fields = packing->fields;
