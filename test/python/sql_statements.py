@@ -214,6 +214,7 @@ class Statements:
             f"{a['key']} = {b['key']}",
             f"{b['key']} = {a['key']} + {self.pick(1, 10, -30)}",
             f"{b['key']} = {a['ints'][1]}",
+            f"{a['ints'][-1]} {self.pick('=', '<')} {b['ints'][-1]}",
         )
         if self.chance(25):
             on += f" AND {self.condition({k: a[k] + b[k] if k != 'key' else a[k] for k in ('ints', 'floats', 'texts', 'key')}, 0)}"
@@ -274,6 +275,10 @@ class Statements:
         return sql
 
     def aggregates(self, table: dict) -> list[str]:
+        if self.chance(8):
+            value = self.number(table, self.pick(0, 1))
+            function = self.pick("count", "count", "sum", "avg")
+            return [f"{function}(DISTINCT {value})", f"max({value})"]
         found = []
         for _ in range(self.pick(1, 2, 3)):
             function = self.pick("count", "sum", "min", "max", "avg")

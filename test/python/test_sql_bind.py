@@ -211,7 +211,8 @@ def test_plans(infos, sql, wanted):
         ("SELECT key FROM uwa ORDER BY 2", 30, "outputs 1 to 1"),
         ("SELECT ifnull(temp, 1) FROM uwa", 8, "write coalesce(a, b)"),
         ("SELECT coalesc(temp, 1) FROM uwa", 8, "did you mean 'coalesce'"),
-        ("SELECT count(DISTINCT temp) FROM uwa", 8, "DISTINCT"),
+        ("SELECT count(DISTINCT temp), sum(temp) FROM uwa", 30, "DISTINCT"),
+        ("SELECT quantile(DISTINCT temp, 0.5) FROM uwa", 8, "DISTINCT"),
         ("SELECT 5.5 % 2", 8, "% takes integers"),
         ("SELECT round(1.5, -1)", 8, "0 to 15"),
         ("SELECT substr('abc', 0)", 8, "starts at 1"),
@@ -227,14 +228,20 @@ def test_plans(infos, sql, wanted):
         ("SELECT 1 UNION ALL SELECT 'a'", 1, "texts or numbers"),
         ("SELECT bucket(key, 0) FROM uwa", 8, "above 0"),
         (
-            "SELECT u.key FROM uwa u JOIN sea s ON u.temp = s.temp",
-            39,
-            "by the key",
+            (
+                "SELECT 1 FROM (SELECT temp FROM uwa GROUP BY temp) a"
+                " JOIN (SELECT temp FROM sea GROUP BY temp) b ON a.temp = b.temp"
+            ),
+            101,
+            "a JOIN of two SELECTs",
         ),
         (
-            "SELECT u.key FROM uwa u LEFT JOIN twice t ON u.key = t.key",
-            46,
-            "does not repeat",
+            (
+                "SELECT 1 FROM uwa LEFT JOIN (SELECT temp FRO"
+                "M sea LIMIT 1) b ON uwa.key = b.temp"
+            ),
+            65,
+            "the right one is a table",
         ),
         ("INSERT INTO uwa VALUES (1, 2)", 25, "2 values for 3 columns"),
         ("INSERT INTO uwa (key) VALUES (1)", 1, "'temp' gets no value"),

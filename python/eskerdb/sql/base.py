@@ -54,6 +54,9 @@ class Planning(Protocol):
     def within(self, leaf: Leaf, conditions: Sequence[e.Expr]) -> Leaf:
         """Returns a leaf under more conditions on its logical row."""
 
+    def scan(self, leaf: Leaf) -> Base:
+        """Plans the scan of a leaf."""
+
     def number(self) -> int:
         """Returns the number of a new scan."""
 
@@ -92,6 +95,8 @@ def width_of(made: p.Plan) -> int:
             return width_of(left) + len(right.table.columns)
         case p.LookupJoin(left=left, right=right):
             return width_of(left) + len(right.table.columns)
+        case p.NestedJoin(left=left, right=right):
+            return width_of(left) + width_of(right)
         case p.UnionAll(inputs=inputs):
             return width_of(inputs[0]) if inputs else 0
         case p.Values():

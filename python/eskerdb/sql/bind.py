@@ -459,13 +459,14 @@ class _Core:
         )
         if node.distinct:
             self._check_distinct(outputs, order)
+        self._check_distinct_values()
         return lo.Select(
             source,
             where,
             None if self.keys is None else tuple(self.keys),
             tuple(
                 Aggregate(
-                    a.function, a.argument, a.type, part=a.part, bound=a.bound
+                    a.function, a.argument, a.type, a.distinct, a.part, a.bound
                 )
                 for a in self.aggregates
             ),
@@ -560,6 +561,21 @@ class _Core:
                 raise self.source.refuse(item.span, "a constant orders nothing")
             result.append(lo.OrderBy(value, item.down))
         return result
+
+    def _check_distinct_values(self) -> None:
+        """Refuses DISTINCT of a value beside aggregates of others: a group keeps
+        its different values, or all."""
+        wanted = [a for a in self.aggregates if a.distinct]
+        for other in self.aggregates:
+            if wanted and (
+                other.argument != wanted[0].argument
+                or not (other.distinct or other.function in ("min", "max"))
+            ):
+                raise self.source.refuse(
+                    other.span,
+                    "beside an aggregate of DISTINCT values are only those of "
+                    "the same values",
+                )
 
     def _check_distinct(
         self, outputs: list[lo.Output], order: list[lo.OrderBy]

@@ -31,6 +31,7 @@ AGGREGATES = (
     "quantile",
 )
 FUNCTIONS = ("abs", "round", "length", "substr", "bucket", "coalesce")
+_OF_DISTINCT = ("count", "sum", "avg", "min", "max")
 _INT64 = integer(INT_MIN, INT_MAX)
 TYPES: dict[str, Type] = {
     **{
@@ -68,6 +69,7 @@ class AggregateCall(e.Expr):
     argument: e.Expr | None = None
     part: int = 0
     bound: int = 0
+    distinct: bool = False
 
 
 class Parameters:
@@ -368,7 +370,7 @@ class ExpressionBinder:
         name = node.function
         if self.aggregates:
             raise Fault(f"{name}(): {self.aggregates}")
-        if node.distinct:
+        if node.distinct and name not in _OF_DISTINCT:
             raise Fault(f"{name}(DISTINCT ..) is not supported")
         if node.star or not node.arguments:
             if name != "count":
@@ -384,6 +386,7 @@ class ExpressionBinder:
             _type_of_aggregate(name, argument.type),
             function=name,
             argument=argument,
+            distinct=node.distinct and name not in ("min", "max"),
         )
 
     def _aggregated(self, node: s.Call) -> e.Expr:

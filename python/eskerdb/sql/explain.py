@@ -27,6 +27,8 @@ def pages(plan: p.Plan) -> int:
         return scan_pages(plan.scan)
     if isinstance(plan, p.MergeJoin):
         return pages(plan.left) + scan_pages(plan.right)
+    if isinstance(plan, p.NestedJoin):
+        return pages(plan.left) * (1 + pages(plan.right))
     if isinstance(plan, p.LookupJoin):
         return pages(plan.left) * (1 + _LOOKUP_PAGES)
     return sum(pages(child) for child in inputs(plan))
@@ -69,6 +71,8 @@ def inputs(plan: p.Plan) -> tuple[p.Plan, ...]:
         case p.MergeJoin(left=left, right=right):
             return left, right
         case p.LookupJoin(left=left, right=right):
+            return left, right
+        case p.NestedJoin(left=left, right=right):
             return left, right
     return (plan.input,)
 
@@ -126,6 +130,9 @@ def _line(plan: p.Plan, names: Sequence[str]) -> str:
         case p.LookupJoin(key=key, kind=kind):
             by = text(key, names)
             return f"LookupJoin {kind}: {by} = {_right(plan)}" + _rest(plan)
+        case p.NestedJoin(kind=kind, rest=rest):
+            test = f": {text(rest, _names(plan))}" if rest else ""
+            return f"NestedJoin {kind}{test}"
         case p.UnionAll():
             return "UnionAll"
     raise AssertionError(plan)
@@ -189,7 +196,7 @@ def _order(order: Sequence[p.Order], names: Sequence[str]) -> str:
 
 def _names(plan: p.Plan) -> tuple[str, ...]:
     """Returns the names of the row that an operator's expressions see."""
-    if isinstance(plan, (p.MergeJoin, p.LookupJoin)):
+    if isinstance(plan, (p.MergeJoin, p.LookupJoin, p.NestedJoin)):
         return outputs(plan)
     found = inputs(plan)
     return outputs(found[0]) if found else ()
@@ -203,6 +210,8 @@ def outputs(plan: p.Plan) -> tuple[str, ...]:
         case p.MergeJoin(left=left, right=right):
             return outputs(left) + outputs(right)
         case p.LookupJoin(left=left, right=right):
+            return outputs(left) + outputs(right)
+        case p.NestedJoin(left=left, right=right):
             return outputs(left) + outputs(right)
         case p.Project(outputs=found):
             names = _names(plan)

@@ -55,18 +55,27 @@ def join(planner: Planning, node: lo.FromJoin, where: Sequence[e.Expr]) -> Base:
     for swapped in choices:
         made = _Join(planner, node, sides, pairs, swapped).made()
         if made is not None:
-            if late:
-                test = rules.logic(
-                    "and",
-                    [fold.simplified(e.replaced(c, made.row)) for c in late],
-                )
-                made = replace(made, plan=p.Filter(made.plan, test))
-            return made
-    raise planner.source.refuse(
-        node.condition.span,
-        "a JOIN is by the key of one table: ON a.key = b.value; of a LEFT "
-        "JOIN the key of the right one, which does not repeat",
+            return _filtered(made, late)
+    nested = None
+    for swapped in choices:
+        nested = nested or _Join(planner, node, sides, pairs, swapped).nested()
+    if nested is None:
+        raise planner.source.refuse(
+            node.condition.span,
+            "a JOIN of two SELECTs is by the key of one of them; of a LEFT "
+            "JOIN the right one is a table",
+        )
+    return _filtered(nested, late)
+
+
+def _filtered(made: Base, late: Sequence[e.Expr]) -> Base:
+    """Returns the pairs that meet conditions which come after the join."""
+    if not late:
+        return made
+    test = rules.logic(
+        "and", [fold.simplified(e.replaced(c, made.row)) for c in late]
     )
+    return replace(made, plan=p.Filter(made.plan, test))
 
 
 def _width(source: lo.Source) -> int:
@@ -137,6 +146,23 @@ class _Join:
                 rest += [_moved(c, width) for c in leaf.conditions]
                 return self._joined(outer, leaf, row, key, rest)
         return None
+
+    def nested(self) -> Base | None:
+        """Returns a join that reads the inner table for each outer row; None
+        where that is no table."""
+        leaf = self.inner.leaf
+        if leaf is None or (self.kind == "left" and leaf.table.kind == "kv"):
+            return None
+        outer = self.planner.read(self.outer.source, self.outer.conditions)
+        width = width_of(outer.plan)
+        row = self._row(outer, leaf, width)
+        pairs = [fold.simplified(e.replaced(c, row)) for c in self.pairs]
+        test = access.joined([c for c in pairs if c != rules.truth(True)])
+        plan = p.NestedJoin(
+            outer.plan, self.planner.scan(leaf).plan, self.kind, test
+        )
+        order = outer.order and replace(outer.order, unique=False, turns=False)
+        return Base(plan, row, order)
 
     def _row(self, outer: Base, leaf: Leaf, width: int) -> tuple[e.Expr, ...]:
         """Returns the logical row, left then right, over the joined one."""

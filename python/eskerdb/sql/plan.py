@@ -323,6 +323,21 @@ class LookupJoin:
 
 
 @dataclass(frozen=True)
+class NestedJoin:
+    """The pairs of rows of which `rest` is TRUE. For each left row the right
+    ones are read once more.
+
+    right   the rows of a table, filtered
+    kind    as of MergeJoin
+    """
+
+    left: Plan
+    right: Plan
+    kind: JoinKind = "inner"
+    rest: Expr | None = None
+
+
+@dataclass(frozen=True)
 class UnionAll:
     """The rows of the first input, then those of the next. Rows are alike."""
 
@@ -344,6 +359,7 @@ Plan = (
     | Limit
     | MergeJoin
     | LookupJoin
+    | NestedJoin
     | UnionAll
 )
 

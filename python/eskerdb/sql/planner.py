@@ -180,6 +180,7 @@ class Planner:
         self, select: lo.Select, base: Base
     ) -> tuple[p.Plan, tuple[e.Expr, ...], Order | None]:
         assert select.keys is not None
+        made: p.Plan
         keys = tuple(
             fold.simplified(e.replaced(key, base.row)) for key in select.keys
         )
@@ -195,10 +196,13 @@ class Planner:
         row: tuple[e.Expr, ...] = fields(
             [key.type for key in keys] + [a.type for a in aggregates]
         )
+        if any(a.distinct for a in aggregates):
+            made = self._of_distinct(base, keys, aggregates)
+            return made, row, None
         if not keys:
             if self._only_counts(base.plan, aggregates):
                 return p.CountRows(base.plan), (row[0],) * len(row), None
-            made: p.Plan = p.StreamAggregate(base.plan, (), aggregates)
+            made = p.StreamAggregate(base.plan, (), aggregates)
             return made, row, None
         order = base.order
         if not ordered.adjacent(keys, order):
@@ -227,6 +231,33 @@ class Planner:
                 turns=order.turns,
             )
         return made, row, after
+
+    def _of_distinct(
+        self,
+        base: Base,
+        keys: tuple[e.Expr, ...],
+        aggregates: tuple[p.Aggregate, ...],
+    ) -> p.Plan:
+        """Groups the different rows of the keys and the one argument."""
+        argument = aggregates[0].argument
+        assert argument is not None
+        values = (*keys, argument)
+        runs = ordered.adjacent(values, base.order)
+        fields_of = fields([value.type for value in values])
+        made = p.Distinct(
+            self._project(base.plan, values),
+            fields_of,
+            0 if runs else self.limits.groups,
+        )
+        of_groups = tuple(
+            replace(a, argument=fields_of[-1], distinct=False)
+            for a in aggregates
+        )
+        if not keys:
+            return p.StreamAggregate(made, (), of_groups)
+        return p.GroupAggregate(
+            made, fields_of[:-1], of_groups, self.limits.groups
+        )
 
     def _sorted_groups(
         self,

@@ -305,6 +305,45 @@ class _Walk:
 
         self.produce(node.left, each)
 
+    def _nestedjoin(self, node: p.NestedJoin, consume: Consume) -> None:
+        if node.kind == "left":
+            self._left_nested(node, consume)
+            return
+
+        def each(left: Row) -> None:
+            def pair(right: Row) -> None:
+                if node.rest is None:
+                    consume(left + right)
+                    return
+                with self.emitter.when(replaced(node.rest, left + right)):
+                    consume(left + right)
+
+            self.produce(node.right, pair)
+
+        self.produce(node.left, each)
+
+    def _left_nested(self, node: p.NestedJoin, consume: Consume) -> None:
+        emitter = self.emitter
+        met = emitter.variable(integer(0, 1), "met")
+
+        def each(left: Row) -> None:
+            width = 0
+
+            def pair(right: Row) -> None:
+                nonlocal width
+                width = len(right)
+                rest = node.rest or constant(1)
+                with emitter.when(replaced(rest, left + right)):
+                    emitter.assign(met, constant(1))
+                    consume(left + right)
+
+            emitter.assign(met, constant(0))
+            self.produce(node.right, pair)
+            with emitter.when(_compare("=", met, constant(0))):
+                consume(left + (_NULL,) * width)
+
+        self.produce(node.left, each)
+
     def _joined(
         self, node: p.MergeJoin | p.LookupJoin, left: Row, consume: Consume
     ) -> None:

@@ -82,6 +82,9 @@ class Function:
         self._numbers: dict[str, int] = {}
         self._loop: Body | None = None
         self._live: list[list[Load]] = []
+        # Of each loop around: how many of `_live` are outside of it, and
+        # what may follow there, of which the loop itself is a part.
+        self._around: list[tuple[int, list[list[Item]]]] = []
         if first is not None:
             self._numbers[first.resume] = FIRST
         self._items(items, [])
@@ -121,12 +124,19 @@ class Function:
 
     def _body(self, body: Body, after: list[list[Item]]) -> None:
         if body.loop:
+            rest = [*after, [body]]
             if body is not self.first:
                 self._number(body.resume)
-                self.lines.append(f"{body.resume}:")
+                if any(self._live):
+                    # In another loop, whose locals it may use.
+                    self._resume(body.resume, rest)
+                else:
+                    self.lines.append(f"{body.resume}:")
             outer, self._loop = self._loop, body
             self.lines.append(f"{body.head} {{")
+            self._around.append((len(self._live), rest))
             self._items(body.items, [])
+            self._around.pop()
             self.lines.append("}")
             self._loop = outer
         elif body.head:
@@ -152,14 +162,17 @@ class Function:
         """Writes a label, and loads again what is used after it."""
         self._number(label)
         self.lines.append(f"{label}:;")
-        used = _names(_text(after))
-        loads = [load for scope in self._live for load in scope]
-        for load in reversed(loads):
-            if load.name in used:
-                used |= _names(load.value)
-        for load in loads:
-            if load.name in used:
-                self.lines.append(f"{load.name} = {load.value};")
+        for depth, scope in enumerate(self._live):
+            used = _names(_text(after))
+            for outside, rest in self._around:
+                if depth < outside:
+                    used |= _names(_text(rest))
+            for load in reversed(scope):
+                if load.name in used:
+                    used |= _names(load.value)
+            for load in scope:
+                if load.name in used:
+                    self.lines.append(f"{load.name} = {load.value};")
 
 
 _WORDS = re.compile(r"(?<![>.\w])[A-Za-z_]\w*")  # no members

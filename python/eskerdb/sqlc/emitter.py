@@ -847,7 +847,7 @@ class CEmitter(Emitter):
     def _output(self, name: str, type: Type, output: e.Expr) -> None:
         if isinstance(output, e.Result) and output.function == "avg":
             cells, index = self._results[output.index]
-            pair = cells.average(index)
+            pair = cells.average(self, index)
             if pair:
                 self.averages[name] = pair[0]
                 self.line(f"row->{name} = ({pair[0]}){pair[1]};")
@@ -882,6 +882,8 @@ def _sources(plan: p.Plan) -> int:
         return 1
     if isinstance(plan, p.UnionAll):
         return sum(_sources(part) for part in plan.inputs)
+    if isinstance(plan, p.NestedJoin):
+        return _sources(plan.left) + _sources(plan.right)
     if isinstance(plan, p.MergeJoin | p.LookupJoin):
         return _sources(plan.left)
     return _sources(plan.input)

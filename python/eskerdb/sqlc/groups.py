@@ -283,7 +283,7 @@ class Cells:
         if type.nullable:
             null = relation(cell.count, "==", C("0"))
         if function == "avg":
-            return self._mean(cell, null)
+            return self._mean(emitter, cell, null)
         if function == "sum":
             return self._sum(emitter, cell, null, type)
         kept = ctype.stored(cell.type)
@@ -313,7 +313,7 @@ class Cells:
             emitter.fail("ESK_E_LIMIT")
         return Value(value, null, "int64_t", type.lo, type.hi)
 
-    def _mean(self, cell: _Cell, null: C) -> Value:
+    def _mean(self, emitter: Writer, cell: _Cell, null: C) -> Value:
         member, kind = cell.members["sum"], cell.sum_kind
         name = {
             "int64_t": "esk_i64_mean",
@@ -322,22 +322,32 @@ class Cells:
             "struct esk_wide_sum": "esk_wide_sum_mean",
         }[kind]
         by = "&" if kind.startswith("struct") else ""
-        c = C(f"{name}({by}{member}, {cell.count})")
+        c = C(f"{name}({by}{member}, {self._divisor(emitter, cell)})")
         if kind == "struct esk_f64_sum":
             nan = C(f"{c} != {c}", RELATION, f"{c} == {c}")
             null = any_of(null, nan)
         return Value(c, null, "double")
 
-    def average(self, index: int) -> tuple[str, str] | None:
+    def _divisor(self, emitter: Writer, cell: _Cell) -> str:
+        """Returns the count of a mean, of 32 bits; more end the query."""
+        if self.count_type == "uint32_t":
+            return str(cell.count)
+        with emitter.under(C(f"{cell.count} > UINT32_MAX", RELATION)):
+            emitter.fail("ESK_E_LIMIT")
+        return f"(uint32_t){cell.count}"
+
+    def average(self, emitter: Writer, index: int) -> tuple[str, str] | None:
         """Returns the struct of an average of integers, and its value."""
         cell = self.of[index]
-        sum, count = cell.members["sum"], cell.count
+        sum = cell.members["sum"]
         name = {
             "int64_t": "struct esk_avg",
             "uint64_t": "struct esk_avg_u64",
             "struct esk_wide_sum": "struct esk_avg_wide",
         }.get(cell.sum_kind)
-        return (name, f"{{{sum}, {count}}}") if name else None
+        if not name:
+            return None
+        return name, f"{{{sum}, {self._divisor(emitter, cell)}}}"
 
 
 def _any_value(member: C, type: Type) -> Value:

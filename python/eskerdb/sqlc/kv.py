@@ -220,6 +220,8 @@ def unordered(plan: p.Plan) -> set[int]:
             return set().union(*map(unordered, found))
         case p.MergeJoin(left=left) | p.LookupJoin(left=left):
             return unordered(left)
+        case p.NestedJoin(left=left, right=right):
+            return unordered(left) | unordered(right)
     return unordered(plan.input)
 
 
