@@ -253,6 +253,41 @@ ESK_TEST(kv_reader_opened_while_a_writer_goes_on_has_one_state_or_is_stale) {
     esk_kv_close(writer.kv);
 }
 
+/// A block of which an erase failed may have some pages yet.
+ESK_TEST(kv_reader_check_is_stale_when_an_erase_failed) {
+    const struct esk_sim_failures failures = {
+        .transfer = {.per_million = 400000}};
+    uint32_t stale = 0;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        for (uint32_t seed = 0; seed < esk_test_rounds(12, 200); seed++) {
+            writer_make(&kinds[kind].geometry, &kinds[kind].spec);
+            ESK_CONTEXT("%s, seed %u", kinds[kind].name, seed);
+            while (changes < 20 + 7 * seed) {
+                put_next();
+            }
+            reader_open();
+            esk_sim_seed_set(sim, seed);
+            bool is_stale = false;
+            for (unsigned i = 0; i < 300 && !is_stale; i++) {
+                uint8_t key = (uint8_t)(i % KEYS);
+                uint8_t value[VALUE_BYTES] = {(uint8_t)i};
+                esk_sim_failures_set(sim, &failures);
+                (void)esk_kv_put(writer.kv, &key, 1, value, sizeof value,
+                                 ESK_KV_BYTES);
+                (void)esk_kv_sync(writer.kv);
+                esk_sim_failures_set(sim, NULL);
+                for (key = 0; key < KEYS && !is_stale; key++) {
+                    is_stale = version_read(key) == UINT32_MAX;
+                }
+            }
+            stale += is_stale ? 1 : 0;
+            reader_close();
+            esk_kv_close(writer.kv);
+        }
+    }
+    ESK_CHECK(stale > 10);
+}
+
 ESK_TEST(kv_reader_check_is_of_open_readers) {
     writer_make(&kinds[0].geometry, &kinds[0].spec);
     put_next();

@@ -10,8 +10,40 @@
 /// there. Only a block of copies that power cuts left is erased out of turn,
 /// and its positions are used again: a writer does that before its first
 /// change.
-#include "table/kv/kv.h"
+///
+/// An erase that failed may leave some pages of a block, and a mount finds the
+/// block there. So a tail mark that passes it counts, too: it is durable before
+/// the block is erased.
+#include "table/kv/kv_replay.h"
 #include "volume/volume.h"
+
+static int record_pass(struct esk_kv *kv, struct esk_kv_walk *walk,
+                       const struct esk_kv_record *record, uint32_t address) {
+    (void)kv;
+    (void)walk;
+    (void)record;
+    (void)address;
+    return ESK_OK;
+}
+
+/// Finds the newest tail mark that the writer wrote since the open.
+/// now    the log as it is.
+/// tail   out: 0 if there is none.
+static int tail_find(struct esk_kv *kv, const struct esk_ring *now,
+                     uint32_t *tail) {
+    const struct esk_ring then = kv->log;
+    struct esk_kv_walk walk;
+    memset(&walk, 0, sizeof walk);
+    walk.record = record_pass;
+    walk.skips = true;
+    walk.from = then.head > 0 ? then.head - 1u : 0; /* it may have more now */
+    kv->log = *now;
+    int status = esk_kv_walk(kv, &walk);
+    kv->log = then;
+    kv->frame_at = ESK_KV_NOWHERE;
+    *tail = walk.tail;
+    return status;
+}
 
 int esk_kv_reader_check(struct esk_kv *kv) {
     ESK_TRY(esk_table_live(kv));
@@ -28,11 +60,16 @@ int esk_kv_reader_check(struct esk_kv *kv) {
         .refuse = true,
     };
     struct esk_ring now;
+    uint32_t tail = 0;
     if ((esk_volume_flags(kv->table.volume) & ESK_MOUNT_READ_ONLY) == 0) {
         return ESK_E_INVALID;
     }
     kv->frame_at = ESK_KV_NOWHERE;
     ESK_TRY(
         esk_ring_open(&now, kv->table.volume, &config, &kv->stats, kv->frame));
-    return now.tail > kv->log.tail ? ESK_E_STALE : ESK_OK;
+    if (now.tail <= kv->log.tail) {
+        ESK_TRY(tail_find(kv, &now, &tail));
+    }
+    return now.tail > kv->log.tail || tail > kv->log.tail ? ESK_E_STALE
+                                                          : ESK_OK;
 }
