@@ -184,8 +184,7 @@
         ESK_ARENA_PIECE(ESK_BY_POINTER(204, 240, 312)) +                       \
         ESK_ARENA_PIECE(page_bytes) + ESK_ARENA_PIECE(page_bytes) +            \
         ESK_ARENA_PIECE(((keys) + (keys) / 8u + 1u) *                          \
-                            (3u + ESK_KV_ADDRESS_BYTES(region_bytes)) +        \
-                        ((keys) + (keys) / 8u + 1u) / 8u + 1u) +               \
+                        (3u + ESK_KV_INDEX_ADDRESS_BYTES(region_bytes))) +     \
         ESK_ARENA_PIECE(ESK_BY_POINTER(207, 236, 288) + (page_bytes) +         \
                         ESK_KV_REFS_BYTES(page_bytes, index_keys)))
 /// References of inner nodes, of at most 4 bytes: a leaf has an entry for every
@@ -201,6 +200,10 @@
 
 #define ESK_KV_ADDRESS_BYTES(region_bytes)                                     \
     ((region_bytes) < 65535u ? 2u : (region_bytes) < 16777215u ? 3u : 4u)
+
+/// With an index there is a bit more.
+#define ESK_KV_INDEX_ADDRESS_BYTES(region_bytes)                               \
+    ((region_bytes) < 32768u ? 2u : (region_bytes) < 8388608u ? 3u : 4u)
 
 #define ESK_KV_SLOT_BYTES(region_bytes)                                        \
     ((region_bytes) < 65535u      ? 4u                                         \

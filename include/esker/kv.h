@@ -124,11 +124,12 @@ int esk_kv_open(struct esk_kv **kv, struct esk_volume *volume, const char *name,
 /// whether one can be gone. To be called after the open, after ESK_E_CORRUPT,
 /// and with an index after ESK_NOT_FOUND and ESK_END.
 ///
-/// Returns  ESK_OK: none is; ESK_E_STALE: the writer erased the oldest block:
-///          close, unmount, and open again; ESK_E_INVALID: no reader; ESK_E_IO.
+/// Returns  ESK_OK: none is; ESK_E_STALE: the writer has passed the oldest
+///          block, and may have erased it: close, unmount, and open again;
+///          ESK_E_INVALID: no reader; ESK_E_IO.
 /// Needs    a writer that made a change since its open, and does not drop the
 ///          table.
-/// Costs    a mount of the log.
+/// Costs    a mount of the log, and a read of each page written since the open.
 int esk_kv_reader_check(struct esk_kv *kv);
 
 /// Opens the table of `spec`; creates it first if the volume has none of that
@@ -273,6 +274,59 @@ int esk_kv_sync(struct esk_kv *kv);
 /// Costs      1 page read.
 int esk_kv_next(struct esk_kv *kv, uint32_t *cursor, void *key,
                 uint8_t *key_bytes);
+
+/// Of a key that was changed: where its record was when the snapshot was
+/// opened. The fields are EskerDB's.
+struct esk_kv_kept {
+    uint32_t hash;
+    uint32_t position;
+    uint16_t offset;
+};
+
+/// A snapshot: reads of a table as it was when the snapshot was opened, while
+/// puts, deletes, batches and the collector go on. The caller owns it. A
+/// program that opens none does not link it. The fields are EskerDB's.
+struct esk_kv_snapshot {
+    struct esk_kv *kv;
+    struct esk_kv_snapshot *next; ///< of the table's
+    /// Keeps the record that a hash has now; hash: NULL: every old record is
+    /// lost.
+    void (*keep)(struct esk_kv *kv, const uint32_t *hash);
+    struct esk_kv_kept *kept;
+    uint32_t records_lost; ///< by the table before
+    uint16_t count;        ///< of `kept`, in use
+    uint16_t room;
+    bool is_stale;
+};
+
+/// Opens a snapshot of all that was accepted. It has to stay where it is until
+/// esk_kv_snapshot_close, which comes before esk_kv_close.
+///
+/// kept     for `room` keys that are changed while the snapshot is open: 12
+///          bytes each. Borrowed until the close. One key more, and all reads
+///          return ESK_E_STALE.
+/// Returns  ESK_OK; ESK_E_INVALID; ESK_E_UNSUPPORTED: the program has a shape
+///          without ESK_SHAPE_SNAPSHOTS.
+/// Costs    nothing. Each first change of a key looks for it once more, and
+///          each change compares the hashes of `kept`.
+int esk_kv_snapshot_open(struct esk_kv *kv, struct esk_kv_snapshot *snapshot,
+                         struct esk_kv_kept *kept, uint16_t room);
+void esk_kv_snapshot_close(struct esk_kv_snapshot *snapshot);
+
+/// Reads the value that a key had, as esk_kv_get.
+/// Returns  also ESK_E_STALE: the collector has passed the record, which was
+///          replaced since; keys without a change are never stale, unless all
+///          are; ESK_E_INVALID: the table was closed.
+/// Costs    as esk_kv_get, and comparisons with the hashes of `kept`.
+int esk_kv_snapshot_get(struct esk_kv_snapshot *snapshot, const void *key,
+                        uint8_t key_bytes, void *value, uint32_t room,
+                        uint32_t *bytes, uint8_t *type);
+
+/// Copies the next key that was there, as esk_kv_next.
+/// Returns  also ESK_E_STALE, as esk_kv_snapshot_get: call again for the other
+///          keys.
+int esk_kv_snapshot_next(struct esk_kv_snapshot *snapshot, uint32_t *cursor,
+                         void *key, uint8_t *key_bytes);
 
 /// Which keys a cursor returns: those that meet all of this. Keys are ordered
 /// by their bytes, as memcmp orders them; a key's beginning comes before it.

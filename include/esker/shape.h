@@ -88,6 +88,10 @@ static const struct esk_series_parts esk_shape_parts = ESK_SHAPE_PARTS;
 #endif
 #ifdef ESK_SHAPE_KV
 #define ESK_SHAPE_POOL_FRAMES 1
+/* Whether snapshots of a kv table can be opened: -DESK_SHAPE_SNAPSHOTS=1. */
+#ifndef ESK_SHAPE_SNAPSHOTS
+#define ESK_SHAPE_SNAPSHOTS 0
+#endif
 static const struct esk_kv_options esk_shape_kv = ESK_SHAPE_KV;
 #endif
 #ifdef ESK_SHAPE_TREE

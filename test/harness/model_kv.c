@@ -231,22 +231,31 @@ int esk_model_kv_step(struct esk_model_kv *model) {
     return esk_model_kv_put(model, key);
 }
 
-/// Whether `key` has its value of `version`. status: of the get.
-static bool value_is(struct esk_model_kv *model, uint16_t key, uint32_t version,
-                     int *status) {
+bool esk_model_kv_value_is(struct esk_model_kv *model,
+                           struct esk_kv_snapshot *snapshot, uint16_t key,
+                           uint32_t version, int *status) {
     static uint8_t wanted[ESK_MODEL_KV_VALUE_MAX];
     static uint8_t found[ESK_MODEL_KV_VALUE_MAX];
     uint8_t name[ESK_KV_KEY_BYTES_MAX];
     uint8_t name_bytes = key_make(model, key, name);
     uint32_t bytes = 0;
-    *status = esk_kv_get(model->kv, name, name_bytes, found, sizeof found,
-                         &bytes, NULL);
+    *status = snapshot != NULL
+                  ? esk_kv_snapshot_get(snapshot, name, name_bytes, found,
+                                        sizeof found, &bytes, NULL)
+                  : esk_kv_get(model->kv, name, name_bytes, found, sizeof found,
+                               &bytes, NULL);
     if (version == 0) {
         return *status == ESK_NOT_FOUND;
     }
     return *status == ESK_OK &&
            bytes == value_make(model, key, version, wanted) &&
            memcmp(found, wanted, bytes) == 0;
+}
+
+/// Whether `key` has its value of `version`. status: of the get.
+static bool value_is(struct esk_model_kv *model, uint16_t key, uint32_t version,
+                     int *status) {
+    return esk_model_kv_value_is(model, NULL, key, version, status);
 }
 
 /// Whether an ordered cursor returns `there` keys in order, with memory for a

@@ -86,6 +86,12 @@ int esk_model_kv_delete(struct esk_model_kv *model, uint16_t key);
 int esk_model_kv_batch(struct esk_model_kv *model, uint16_t count);
 int esk_model_kv_sync(struct esk_model_kv *model);
 
+/// Whether `key` has its value of `version`.
+/// snapshot  NULL, or where it is read; status: out, of the get.
+bool esk_model_kv_value_is(struct esk_model_kv *model,
+                           struct esk_kv_snapshot *snapshot, uint16_t key,
+                           uint32_t version, int *status);
+
 /// Turns the power on and opens the table, as after a reset. Returns a status.
 int esk_model_kv_open(struct esk_model_kv *model);
 

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The life of a kv table of a constant shape, on the simulator, beside a model
-/// of its keys. A test defines SHAPED, includes its shape and twins.h, then
-/// this, and defines table_boot().
+/// of its keys. A test defines SHAPED and SNAPSHOTS, whether its shape has any;
+/// it includes its shape and twins.h, then this, and defines table_boot().
 #ifndef ESK_TEST_SHAPE_KV_LIFE_H
 #define ESK_TEST_SHAPE_KV_LIFE_H
 
@@ -108,6 +108,41 @@ static void verify(void) {
     digest_add(&stats.keys, sizeof stats.keys);
 }
 
+/// A key that changes, before a change.
+struct then {
+    struct esk_kv_snapshot snapshot;
+    struct esk_kv_kept kept[BATCH];
+    struct model_key model;
+};
+
+static struct then then;
+
+static void then_open(uint32_t key) {
+    int status =
+        esk_kv_snapshot_open(world.kv, &then.snapshot, then.kept, BATCH);
+    ESK_CHECK_INT(status, SHAPED && !SNAPSHOTS ? ESK_E_UNSUPPORTED : ESK_OK);
+    then.model = world.keys[key];
+}
+
+static void then_check(uint32_t key) {
+    char name[12];
+    uint8_t expected[VALUE_MAX];
+    uint8_t value[VALUE_MAX];
+    uint32_t bytes = 0;
+    uint8_t name_bytes = key_make(key, name);
+    if (SNAPSHOTS) {
+        int status =
+            told(esk_kv_snapshot_get(&then.snapshot, name, name_bytes, value,
+                                     sizeof value, &bytes, NULL));
+        ESK_CHECK(status == (then.model.there ? ESK_OK : ESK_NOT_FOUND) ||
+                  status == ESK_E_STALE);
+        ESK_CHECK(status != ESK_OK ||
+                  (bytes == value_make(key, then.model, expected) &&
+                   memcmp(value, expected, bytes) == 0));
+    }
+    esk_kv_snapshot_close(&then.snapshot);
+}
+
 /// Changes some keys at once, and syncs.
 static int change(void) {
     struct esk_kv_change changes[BATCH];
@@ -130,8 +165,10 @@ static int change(void) {
         changes[i].type = after.there ? ESK_KV_BYTES : ESK_KV_DELETED;
     }
     world.unsure = count;
+    then_open(first);
     ESK_TRY(told(esk_kv_change_many(world.kv, changes, (uint16_t)count, NULL)));
     ESK_TRY(told(esk_kv_sync(world.kv)));
+    then_check(first);
     for (uint32_t i = 0; i < count; i++) {
         world.keys[world.at[i]] = world.after[i];
     }

@@ -3,10 +3,10 @@
 
 /// A bare store of a constant shape.
 #ifdef ESK_SHAPE
-enum { SHAPED = 1 };
+enum { SHAPED = 1, SNAPSHOTS = 0 };
 #else
 #define ESK_SHAPE "test/shape/bare_shape.h"
-enum { SHAPED = 0 };
+enum { SHAPED = 0, SNAPSHOTS = 0 };
 #endif
 
 #include "test/shape/kv_life.h"

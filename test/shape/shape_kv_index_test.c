@@ -4,10 +4,10 @@
 /// A kv table of a constant shape with an index, in a volume. Its pending table
 /// has a third of the keys.
 #ifdef ESK_SHAPE
-enum { SHAPED = 1 };
+enum { SHAPED = 1, SNAPSHOTS = 0 };
 #else
 #define ESK_SHAPE "test/shape/kv_index_shape.h"
-enum { SHAPED = 0 };
+enum { SHAPED = 0, SNAPSHOTS = 0 };
 #endif
 
 #include "test/shape/kv_life.h"

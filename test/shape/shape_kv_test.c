@@ -3,10 +3,10 @@
 
 /// A kv table of a constant shape, in a volume.
 #ifdef ESK_SHAPE
-enum { SHAPED = 1 };
+enum { SHAPED = 1, SNAPSHOTS = 1 };
 #else
 #define ESK_SHAPE "test/shape/kv_shape.h"
-enum { SHAPED = 0 };
+enum { SHAPED = 0, SNAPSHOTS = 1 };
 #endif
 
 #include "test/shape/kv_life.h"

@@ -5,7 +5,7 @@
 #include "table/kv/kv.h"
 #include "volume/volume.h"
 
-static int key_check(const void *key, uint8_t key_bytes) {
+int esk_kv_key_check(const void *key, uint8_t key_bytes) {
     return key != NULL && key_bytes > 0 && key_bytes <= ESK_KV_KEY_BYTES_MAX
                ? ESK_OK
                : ESK_E_INVALID;
@@ -27,31 +27,37 @@ static bool type_suits(uint8_t type, const uint8_t *value, uint32_t bytes) {
     }
 }
 
+int esk_kv_value_copy(struct esk_kv *kv, struct esk_kv_record *record,
+                      void *value, uint32_t room, uint32_t *bytes,
+                      uint8_t *type) {
+    uint32_t count = record->value_bytes < room ? record->value_bytes : room;
+    int status = esk_kv_take(kv, &record->value, value, count);
+    if (status != ESK_OK) {
+        return status == ESK_END ? ESK_E_CORRUPT : status;
+    }
+    if (bytes != NULL) {
+        *bytes = record->value_bytes;
+    }
+    if (type != NULL) {
+        *type = record->type;
+    }
+    return ESK_OK;
+}
+
 int esk_kv_get(struct esk_kv *kv, const void *key, uint8_t key_bytes,
                void *value, uint32_t room, uint32_t *bytes, uint8_t *type) {
     struct esk_kv_record record;
     ESK_ASSERT(value != NULL || room == 0);
     ESK_TRY(esk_table_live(kv));
-    ESK_TRY(key_check(key, key_bytes));
+    ESK_TRY(esk_kv_key_check(key, key_bytes));
     ESK_TRY(esk_kv_find(kv, key, key_bytes, &record));
-    uint32_t count = record.value_bytes < room ? record.value_bytes : room;
-    int status = esk_kv_take(kv, &record.value, value, count);
-    if (status != ESK_OK) {
-        return status == ESK_END ? ESK_E_CORRUPT : status;
-    }
-    if (bytes != NULL) {
-        *bytes = record.value_bytes;
-    }
-    if (type != NULL) {
-        *type = record.type;
-    }
-    return ESK_OK;
+    return esk_kv_value_copy(kv, &record, value, room, bytes, type);
 }
 
 int esk_kv_change_find(struct esk_kv *kv, struct esk_kv_change *change) {
     struct esk_kv_record record;
     ESK_ASSERT(change->value != NULL || change->bytes == 0);
-    ESK_TRY(key_check(change->key, change->key_bytes));
+    ESK_TRY(esk_kv_key_check(change->key, change->key_bytes));
     if (!type_suits(change->type, change->value, change->bytes)) {
         return ESK_E_INVALID;
     }
@@ -141,6 +147,7 @@ int esk_kv_change_write(struct esk_kv *kv, const struct esk_kv_change *change,
 
 void esk_kv_change_take(struct esk_kv *kv, const struct esk_kv_change *change,
                         uint32_t address) {
+    esk_kv_snapshots_keep(kv, &change->hash);
     esk_kv_slot_take(kv, change->hash, address, change->type == ESK_KV_DELETED);
 }
 
@@ -211,9 +218,7 @@ int esk_kv_sync(struct esk_kv *kv) {
     return ESK_OK;
 }
 
-/// Finds the record with the smallest hash from *hash on.
-/// Returns ESK_OK; ESK_END; as esk_kv_newest.
-static int newest_next(struct esk_kv *kv, uint32_t *hash, uint32_t *address) {
+int esk_kv_newest_next(struct esk_kv *kv, uint32_t *hash, uint32_t *address) {
     uint32_t slot = 0;
     uint32_t index_hash = *hash;
     int status = ESK_END;
@@ -236,10 +241,10 @@ int esk_kv_record_next(struct esk_kv *kv, uint32_t *hash,
     struct esk_kv_place place;
     uint32_t found = *hash;
     uint32_t address = 0;
-    if (esk_kv_hash_bytes(kv) < 4 && found >> 8u * esk_kv_hash_bytes(kv) != 0) {
+    if (!esk_kv_is_hash(kv, found)) {
         return ESK_END;
     }
-    int status = newest_next(kv, &found, &address);
+    int status = esk_kv_newest_next(kv, &found, &address);
     if (status == ESK_END || status == ESK_E_IO) {
         return status;
     }

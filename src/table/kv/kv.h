@@ -49,15 +49,16 @@ struct esk_kv_walk;
 struct esk_kv {
     struct esk_table table;
     uint8_t salt_max;
-    uint8_t hash_bytes;    ///< 2; 3: with an index; 4
-    uint8_t address_bytes; ///< 2, 3 or 4
-    bool dirty : 1;        ///< something was programmed since the last sync
-    bool is_bare : 1;      ///< each block begins with a head
-    uint16_t start;        ///< of the stream in `page`'s payload, behind a head
-    uint16_t used;         ///< bytes of `page`'s payload
-    uint16_t sealed;       ///< of these, programmed and covered by a seal
-    uint16_t first;        ///< offset of the first record that begins in `page`
-    uint16_t stream;       ///< low half of the stream offset at `start`
+    uint8_t hash_bytes;        ///< 2; 3: with an index; 4
+    uint8_t address_bytes : 7; ///< 2, 3 or 4
+    bool is_bare : 1;          ///< each block begins with a head
+    uint8_t live_percent : 7;  ///< of struct esk_kv_options
+    bool dirty : 1;            ///< something was programmed since the last sync
+    uint16_t start;  ///< of the stream in `page`'s payload, behind a head
+    uint16_t used;   ///< bytes of `page`'s payload
+    uint16_t sealed; ///< of these, programmed and covered by a seal
+    uint16_t first;  ///< offset of the first record that begins in `page`
+    uint16_t stream; ///< low half of the stream offset at `start`
     uint16_t passed_stream; ///< low half, behind the last page passed
     uint8_t *page;          ///< the page that is being filled
     uint8_t *frame;         ///< the page that was read last
@@ -69,13 +70,12 @@ struct esk_kv {
     uint32_t passed;    ///< the collector is here: pages below are moved, and
                         ///< dropped when what was moved is durable
     uint32_t head_at;   ///< block of the log that has a head already
-    struct esk_kv_index *index; ///< NULL: the pending table has all keys
-    uint32_t pending;           ///< slots that are taken
-    uint32_t pending_max;       ///< of these, at most
-    uint32_t keys;              ///< of the table
-    uint32_t live;              ///< bytes of the newest records
-    uint32_t live_max;          ///< esk_kv_live_max
-    uint32_t capacity;          ///< esk_kv_capacity
+    struct esk_kv_index *index;        ///< NULL: the pending table has all keys
+    struct esk_kv_snapshot *snapshots; ///< the open ones
+    uint32_t pending;                  ///< slots that are taken
+    uint32_t pending_max;              ///< of these, at most
+    uint32_t keys;                     ///< of the table
+    uint32_t live;                     ///< bytes of the newest records
     uint32_t longest; ///< bytes of the longest record in the log, or more
     uint32_t pages_lost;
     uint32_t newest_unread;
@@ -131,10 +131,6 @@ struct esk_kv_part {
     /// Takes a step if one is due; and others until the pending table has room
     /// for `keys` keys, at most its size. As esk_kv_put.
     int (*room)(struct esk_kv *kv, enum esk_kv_due due, uint32_t keys);
-    /// The record of a slot is a delete, or is none.
-    void (*slot_mark)(struct esk_kv *kv, uint32_t slot, bool deletes);
-    /// A slot's record gets another slot.
-    void (*slot_copy)(struct esk_kv *kv, uint32_t to, uint32_t from);
     /// A page begins in RAM; is_within: a record that was begun goes on there.
     void (*page)(struct esk_kv *kv, bool is_within);
     /// Counts the pages that the root and its nodes name and that cannot be
@@ -175,6 +171,18 @@ static inline uint32_t esk_kv_keys_max(const struct esk_kv *kv) {
     return esk_kv_has_index(kv) ? kv->index->keys_max : kv->pending_max;
 }
 
+/// Tells the snapshots that the newest record of a hash is about to change, as
+/// the hook of struct esk_kv_snapshot. A program that opens none does not link
+/// what they do then.
+static inline void esk_kv_snapshots_keep(struct esk_kv *kv,
+                                         const uint32_t *hash) {
+    struct esk_kv_snapshot *first =
+        ESK_SHAPED_KV(ESK_SHAPE_SNAPSHOTS, true) ? kv->snapshots : NULL;
+    if (first != NULL) {
+        first->keep(kv, hash);
+    }
+}
+
 static inline uint16_t esk_kv_page_room(const struct esk_kv *kv) {
     return (uint16_t)(esk_envelope_page_bytes(&kv->log.region.envelope) -
                       ESK_ENVELOPE_BYTES);
@@ -192,6 +200,15 @@ int esk_kv_record_next(struct esk_kv *kv, uint32_t *hash,
 /// Checks a change, and finds what it replaces: sets its own fields.
 /// Returns as esk_kv_put; ESK_NOT_FOUND: a delete of a key that is not there.
 int esk_kv_change_find(struct esk_kv *kv, struct esk_kv_change *change);
+/// Whether a key can be one: ESK_OK, or ESK_E_INVALID.
+int esk_kv_key_check(const void *key, uint8_t key_bytes);
+/// Copies a record's value. As esk_kv_get.
+int esk_kv_value_copy(struct esk_kv *kv, struct esk_kv_record *record,
+                      void *value, uint32_t room, uint32_t *bytes,
+                      uint8_t *type);
+/// Finds the newest record with the smallest hash from *hash on.
+/// Returns ESK_OK; ESK_END; as esk_kv_newest, and *hash is where it fails.
+int esk_kv_newest_next(struct esk_kv *kv, uint32_t *hash, uint32_t *address);
 /// Bytes of its record.
 uint32_t esk_kv_change_bytes(const struct esk_kv_change *change);
 /// Makes room for changes whose records have `bytes` bytes together, at most a
@@ -245,11 +262,25 @@ static inline uint8_t esk_kv_hash_bytes(const struct esk_kv *kv) {
                          kv->hash_bytes);
 }
 
+/// Whether a hash can be so large.
+static inline bool esk_kv_is_hash(const struct esk_kv *kv, uint32_t hash) {
+    return esk_kv_hash_bytes(kv) == 4 ||
+           hash >> 8u * esk_kv_hash_bytes(kv) == 0;
+}
+
+/// Bytes of an address in a slot. In a table with an index, whose log has less
+/// than 2 GiB, there is a bit to spare.
+static inline uint8_t esk_kv_address_bytes_of(uint32_t log_bytes,
+                                              bool has_index) {
+    return esk_kv_number_bytes(has_index ? 2u * log_bytes : log_bytes);
+}
+
 static inline uint8_t esk_kv_address_bytes(const struct esk_kv *kv) {
-    return ESK_SHAPED_KV(
-        esk_kv_number_bytes(ESK_SHAPE_BLOCKS * esk_shape_geometry.block_pages *
-                            esk_shape_geometry.page_bytes),
-        kv->address_bytes);
+    return ESK_SHAPED_KV(esk_kv_address_bytes_of(
+                             ESK_SHAPE_BLOCKS * esk_shape_geometry.block_pages *
+                                 esk_shape_geometry.page_bytes,
+                             esk_shape_kv.keys != 0),
+                         (uint8_t)kv->address_bytes);
 }
 
 static inline uint8_t esk_kv_slot_bytes(const struct esk_kv *kv) {
@@ -260,8 +291,7 @@ static inline uint8_t esk_kv_slot_bytes(const struct esk_kv *kv) {
 uint32_t esk_kv_number(const uint8_t *bytes, uint8_t count);
 void esk_kv_number_store(uint8_t *bytes, uint8_t count, uint32_t value);
 
-/// Behind the slots: the head of a bare store; or a bit a slot of a table with
-/// an index.
+/// Behind the slots: the head of a bare store.
 static inline uint8_t *esk_kv_head(const struct esk_kv *kv) {
     return kv->slots + (size_t)kv->slot_count * esk_kv_slot_bytes(kv);
 }
@@ -275,6 +305,9 @@ bool esk_kv_slot_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot);
 bool esk_kv_slot_next(const struct esk_kv *kv, uint32_t hash, uint32_t *slot);
 /// The address in a slot; ESK_KV_NOWHERE: free.
 uint32_t esk_kv_slot_address(const struct esk_kv *kv, uint32_t slot);
+/// Whether the record in a slot that is taken is a delete; false in a table
+/// without an index, which has none.
+bool esk_kv_slot_deletes(const struct esk_kv *kv, uint32_t slot);
 /// The position of the record in a slot; ESK_KV_NOWHERE: free.
 uint32_t esk_kv_slot_position(const struct esk_kv *kv, uint32_t slot);
 /// The hash in a slot that is taken.
@@ -329,10 +362,15 @@ esk_kv_capacity_of(const struct esk_geometry *geometry, uint32_t blocks) {
     uint32_t marks = blocks * (ESK_KV_TAIL_BYTES + 1u + ESK_SEAL_BYTES);
     return bytes - (marks < bytes ? marks : bytes);
 }
+static inline uint32_t esk_kv_blocks(const struct esk_kv *kv) {
+    return esk_ring_pages(&kv->log) /
+           esk_region_geometry(&kv->log.region)->block_pages;
+}
 static inline uint32_t esk_kv_capacity(const struct esk_kv *kv) {
     return ESK_SHAPED_KV(
         esk_kv_capacity_of(&esk_shape_geometry, ESK_SHAPE_BLOCKS),
-        kv->capacity);
+        esk_kv_capacity_of(esk_region_geometry(&kv->log.region),
+                           esk_kv_blocks(kv)));
 }
 /// Bytes of records that the table may hold: `percent` of its pages.
 static ESK_CONSTANT uint32_t esk_kv_live_of(const struct esk_geometry *geometry,
@@ -343,7 +381,8 @@ static ESK_CONSTANT uint32_t esk_kv_live_of(const struct esk_geometry *geometry,
 static inline uint32_t esk_kv_live_max(const struct esk_kv *kv) {
     return ESK_SHAPED_KV(esk_kv_live_of(&esk_shape_geometry, ESK_SHAPE_BLOCKS,
                                         ESK_SHAPE_PERCENT),
-                         kv->live_max);
+                         esk_kv_live_of(esk_region_geometry(&kv->log.region),
+                                        esk_kv_blocks(kv), kv->live_percent));
 }
 /// Bytes of records that fit in a block.
 uint32_t esk_kv_block_room(const struct esk_kv *kv);
@@ -451,6 +490,10 @@ int esk_kv_newest(struct esk_kv *kv, uint32_t hash, uint32_t *address);
 /// Whether the record at `address` is the newest of its hash. Returns as
 /// esk_kv_newest.
 int esk_kv_is_newest(struct esk_kv *kv, uint32_t hash, uint32_t address);
+/// Reads the head of the record at `address`, and compares its key.
+/// Returns  ESK_OK; ESK_NOT_FOUND: it has another key; ESK_E_CORRUPT; ESK_E_IO.
+int esk_kv_record_match(struct esk_kv *kv, uint32_t address, const uint8_t *key,
+                        uint8_t key_bytes, struct esk_kv_record *record);
 /// Finds the newest record of a key: its head.
 /// Returns  ESK_OK; ESK_NOT_FOUND: salt and hash are those of a new key;
 ///          ESK_E_LIMIT: no salt is free; ESK_E_CORRUPT; ESK_E_IO.

@@ -274,6 +274,7 @@ static int copies_erase(struct esk_kv *kv) {
         return ESK_FULL;
     }
     uint16_t stream = kv->stream;
+    esk_kv_snapshots_keep(kv, NULL); /* positions are used again */
     if (esk_kv_has_index(kv)) {
         ESK_TRY(esk_kv_part(kv)->forget(kv, copies));
         ESK_TRY(esk_region_barrier(&ring->region));

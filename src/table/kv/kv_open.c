@@ -73,8 +73,9 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
     bool is_bare = ESK_SHAPED_KV(ESK_SHAPE_IS_BARE, entry->head != NULL);
     ESK_TRY(config_check(geometry, entry, config));
     uint8_t hash = esk_kv_options_hash_bytes(&entry->options);
-    uint8_t address = esk_kv_number_bytes(blocks * geometry->block_pages *
-                                          geometry->page_bytes);
+    uint8_t address = esk_kv_address_bytes_of(
+        blocks * geometry->block_pages * geometry->page_bytes,
+        esk_kv_options_index(&entry->options));
     const struct esk_kv_part *part =
         esk_kv_options_index(&entry->options) ? config->part : NULL;
     uint32_t slots = config->keys + config->keys / 8 + 1;
@@ -82,7 +83,6 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
     uint8_t *page = esk_arena_take(memory, geometry->page_bytes);
     uint8_t *frame = esk_arena_take(memory, geometry->page_bytes);
     uint32_t behind = is_bare ? ESK_KV_HEAD_BYTES : 0;
-    behind = part != NULL ? slots / 8 + 1 : behind;
     uint8_t *table =
         esk_arena_take(memory, slots * (uint32_t)(hash + address) + behind);
     struct esk_kv_index *index = NULL;
@@ -113,7 +113,7 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
     made->head_at = ESK_KV_NOWHERE;
     made->first = ESK_KV_NO_RECORD;
     made->hash_bytes = hash;
-    made->address_bytes = address;
+    made->address_bytes = address & 7u;
     if (is_bare) {
         made->is_bare = true;
         memcpy(esk_kv_head(made), entry->head, ESK_KV_HEAD_BYTES);
@@ -138,16 +138,11 @@ void esk_kv_ring_config(const struct esk_kv_entry *entry,
 }
 
 static int log_mount(struct esk_kv *kv, const struct esk_kv_entry *entry) {
-    const struct esk_geometry *geometry = esk_volume_geometry(kv->table.volume);
     struct esk_ring_config config;
     esk_kv_ring_config(entry, &config);
     ESK_TRY(esk_ring_open(&kv->log, kv->table.volume, &config, &kv->stats,
                           kv->frame));
-    if (ESK_SHAPED_KV(false, true)) {
-        kv->live_max = esk_kv_live_of(geometry, entry->blocks,
-                                      entry->options.live_percent);
-        kv->capacity = esk_kv_capacity_of(geometry, entry->blocks);
-    }
+    kv->live_percent = entry->options.live_percent & 0x7Fu;
     kv->log.collect = esk_kv_collect;
     kv->log.owner = kv;
     esk_table_ring_add(&kv->table, &kv->log);

@@ -208,7 +208,7 @@ static int head_take(struct esk_kv *kv, struct esk_kv_place *place,
         record->value_bytes = esk_load_u32(head);
         record->bytes += (uint32_t)sizeof head;
     }
-    if (record->value_bytes > esk_kv_live_max(kv)) {
+    if (record->value_bytes > esk_kv_block_room(kv)) {
         return ESK_E_CORRUPT;
     }
     record->bytes += record->value_bytes;
@@ -291,20 +291,24 @@ int esk_kv_is_newest(struct esk_kv *kv, uint32_t hash, uint32_t address) {
     return newest == address ? ESK_OK : ESK_NOT_FOUND;
 }
 
+int esk_kv_record_match(struct esk_kv *kv, uint32_t address, const uint8_t *key,
+                        uint8_t key_bytes, struct esk_kv_record *record) {
+    struct esk_kv_place place;
+    ESK_TRY(esk_kv_place(kv, address, &place));
+    int status = head_take(kv, &place, record, NULL, key, key_bytes);
+    return status == ESK_END ? ESK_E_CORRUPT : status;
+}
+
 /// Reads the newest record with a hash, and compares its key.
-/// Returns  ESK_OK; ESK_END: there is none; ESK_NOT_FOUND: it has another key;
-///          ESK_E_CORRUPT; ESK_E_IO.
+/// Returns as esk_kv_record_match; ESK_END: there is none.
 static int newest_compare(struct esk_kv *kv, uint32_t hash, const uint8_t *key,
                           uint8_t key_bytes, struct esk_kv_record *record) {
     uint32_t address = 0;
-    struct esk_kv_place place;
     int status = esk_kv_newest(kv, hash, &address);
     if (status != ESK_OK) {
         return status == ESK_NOT_FOUND ? ESK_END : status;
     }
-    ESK_TRY(esk_kv_place(kv, address, &place));
-    status = head_take(kv, &place, record, NULL, key, key_bytes);
-    return status == ESK_END ? ESK_E_CORRUPT : status;
+    return esk_kv_record_match(kv, address, key, key_bytes, record);
 }
 
 int esk_kv_find(struct esk_kv *kv, const uint8_t *key, uint8_t key_bytes,

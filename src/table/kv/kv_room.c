@@ -19,7 +19,7 @@ uint32_t esk_kv_block_room(const struct esk_kv *kv) {
 uint32_t esk_kv_rests_max(const struct esk_kv *kv, uint32_t longest) {
     uint16_t pages = esk_volume_geometry(kv->table.volume)->block_pages;
     /* One is collected, and the last one's rest is free. */
-    uint32_t blocks = esk_ring_pages(&kv->log) / pages - 2;
+    uint32_t blocks = esk_kv_blocks(kv) - 2;
     uint32_t half = (blocks + 1) / 2 * esk_kv_block_room(kv);
     if (pages == 1) {
         return longest; /* the capacity has the rests */

@@ -7,8 +7,8 @@
 ///
 ///     slot:   hash, 2 to 4 bytes | address, 2 to 4 bytes; all ones: free
 ///
-/// In a table with an index bits behind the slots say which records are
-/// deletes: a step writes the others without reading them.
+/// In a table with an index the address's top bit says whether the record is a
+/// delete: a step writes the others without reading them.
 ///
 /// Invariants
 ///  1. No slot between a key's home and its own is free.
@@ -59,11 +59,28 @@ void esk_kv_slots_clear(struct esk_kv *kv) {
     kv->pending = 0;
 }
 
+/// The bit of a delete; 0: addresses have no such bit.
+static uint32_t delete_bit(const struct esk_kv *kv) {
+    return esk_kv_has_index(kv)
+               ? UINT32_C(1) << (8u * esk_kv_address_bytes(kv) - 1u)
+               : 0;
+}
+
+/// The address in a slot, with the bit.
+static uint32_t slot_number(const struct esk_kv *kv, uint32_t slot) {
+    const uint8_t *at = slot_at(kv, slot) + esk_kv_hash_bytes(kv);
+    return esk_kv_number(at, esk_kv_address_bytes(kv));
+}
+
 uint32_t esk_kv_slot_address(const struct esk_kv *kv, uint32_t slot) {
     const uint8_t *at = slot_at(kv, slot) + esk_kv_hash_bytes(kv);
     return esk_bytes_are(at, esk_kv_address_bytes(kv), 0xFF)
                ? ESK_KV_NOWHERE
-               : esk_kv_number(at, esk_kv_address_bytes(kv));
+               : slot_number(kv, slot) & ~delete_bit(kv);
+}
+
+bool esk_kv_slot_deletes(const struct esk_kv *kv, uint32_t slot) {
+    return (slot_number(kv, slot) & delete_bit(kv)) != 0;
 }
 
 /// Whether the slot at a distance from `home` has a key that stands before
@@ -109,19 +126,14 @@ bool esk_kv_slot_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
            esk_kv_slot_hash(kv, at) == hash;
 }
 
-static void slot_store(struct esk_kv *kv, uint32_t slot, uint32_t hash,
-                       uint32_t address) {
-    uint8_t *at = slot_at(kv, slot);
-    esk_kv_number_store(at, esk_kv_hash_bytes(kv), hash);
-    esk_kv_number_store(at + esk_kv_hash_bytes(kv), esk_kv_address_bytes(kv),
-                        address);
+/// Stores an address, with the bit.
+static void slot_store(struct esk_kv *kv, uint32_t slot, uint32_t number) {
+    esk_kv_number_store(slot_at(kv, slot) + esk_kv_hash_bytes(kv),
+                        esk_kv_address_bytes(kv), number);
 }
 
 static void slot_copy(struct esk_kv *kv, uint32_t to, uint32_t from) {
     memcpy(slot_at(kv, to), slot_at(kv, from), esk_kv_slot_bytes(kv));
-    if (esk_kv_has_index(kv)) {
-        esk_kv_part(kv)->slot_copy(kv, to, from);
-    }
 }
 
 void esk_kv_slot_set(struct esk_kv *kv, uint32_t slot, uint32_t hash,
@@ -140,10 +152,8 @@ void esk_kv_slot_set(struct esk_kv *kv, uint32_t slot, uint32_t hash,
         slot_copy(kv, end, from);
         end = from;
     }
-    slot_store(kv, slot, hash, address);
-    if (esk_kv_has_index(kv)) {
-        esk_kv_part(kv)->slot_mark(kv, slot, deletes);
-    }
+    esk_kv_number_store(slot_at(kv, slot), esk_kv_hash_bytes(kv), hash);
+    slot_store(kv, slot, address | (deletes ? delete_bit(kv) : 0));
 }
 
 void esk_kv_slot_free(struct esk_kv *kv, uint32_t slot) {
@@ -224,8 +234,8 @@ void esk_kv_slots_move(struct esk_kv *kv, uint32_t from, uint32_t to) {
         uint32_t address = esk_kv_slot_address(kv, slot);
         if (address != ESK_KV_NOWHERE && address >= first &&
             address - first < page_bytes) {
-            slot_store(kv, slot, esk_kv_slot_hash(kv, slot),
-                       address - first + to * page_bytes);
+            slot_store(kv, slot,
+                       slot_number(kv, slot) - first + to * page_bytes);
         }
     }
 }

@@ -33,25 +33,6 @@ static uint32_t index_bytes(const struct esk_geometry *geometry,
                : 0;
 }
 
-/// The byte with the bit of a slot; behind the slots.
-static uint8_t *slot_bits(const struct esk_kv *kv, uint32_t slot) {
-    return esk_kv_head(kv) + slot / 8;
-}
-
-bool esk_kv_slot_deletes(const struct esk_kv *kv, uint32_t slot) {
-    return ((uint32_t)*slot_bits(kv, slot) >> slot % 8 & 1u) != 0;
-}
-
-static void slot_mark(struct esk_kv *kv, uint32_t slot, bool deletes) {
-    uint8_t *bits = slot_bits(kv, slot);
-    uint8_t bit = (uint8_t)(1u << slot % 8);
-    *bits = (uint8_t)((*bits | bit) ^ (deletes ? 0u : bit));
-}
-
-static void slot_copy(struct esk_kv *kv, uint32_t to, uint32_t from) {
-    slot_mark(kv, to, esk_kv_slot_deletes(kv, from));
-}
-
 /// The position of a page that the root or a node names.
 uint32_t esk_kv_ref_position(const struct esk_kv_index_open *index,
                              uint32_t ref) {
@@ -453,8 +434,6 @@ const struct esk_kv_part esk_kv_part_index = {
     .mount = index_mount,
     .tail = index_tail,
     .replayed = index_replayed,
-    .slot_mark = slot_mark,
-    .slot_copy = slot_copy,
     .page = esk_kv_index_page,
     .find = index_find,
     .next = index_next,

@@ -49,7 +49,7 @@ bool esk_kv_index_lay(const struct esk_geometry *geometry, uint32_t leaves,
                       struct esk_kv_index_layout *layout);
 
 /// A place in the log, and the table's counts of what is before it.
-struct esk_kv_snapshot {
+struct esk_kv_counts {
     uint32_t mark;
     uint32_t keys;
     uint32_t live;
@@ -67,9 +67,9 @@ struct esk_kv_index_open {
     uint32_t hand;       ///< the leaf that is written next
     uint32_t entered;    ///< mark, ESK_KV_ROOT_ENTERED
     uint32_t from[ESK_KV_SEGMENTS];
-    uint32_t paced;                  ///< log position when this round began
-    struct esk_kv_snapshot complete; ///< of the page in RAM
-    bool is_begun;                   ///< the newest page is the newest root
+    uint32_t paced;                ///< log position when this round began
+    struct esk_kv_counts complete; ///< of the page in RAM
+    bool is_begun;                 ///< the newest page is the newest root
 };
 
 static inline struct esk_kv_index_open *esk_kv_index(const struct esk_kv *kv) {
@@ -119,8 +119,6 @@ uint32_t esk_kv_ref_load(const struct esk_kv_index_open *index,
                          const uint8_t *refs, uint32_t number);
 uint32_t esk_kv_ref_position(const struct esk_kv_index_open *index,
                              uint32_t ref);
-/// Whether the record of a slot is a delete.
-bool esk_kv_slot_deletes(const struct esk_kv *kv, uint32_t slot);
 /// Reads an inner node into `node`. Returns as esk_kv_leaf_ref.
 int esk_kv_inner_read(struct esk_kv *kv, uint32_t inner);
 

@@ -9,7 +9,7 @@
 /// A step that is being made.
 struct step {
     uint32_t settled; ///< mark: what is before it is in the leaves then
-    struct esk_kv_snapshot counted; ///< what is before it is in these counts
+    struct esk_kv_counts counted; ///< what is before it is in these counts
     uint8_t waits;  ///< bits of leaves with records that are not programmed
     uint32_t stale; ///< entries of records that are lost
     uint32_t first; ///< leaf
@@ -387,7 +387,7 @@ static void junk_erase(struct esk_kv *kv) {
 }
 
 void esk_kv_index_page(struct esk_kv *kv, bool is_within) {
-    struct esk_kv_snapshot *complete = &esk_kv_index(kv)->complete;
+    struct esk_kv_counts *complete = &esk_kv_index(kv)->complete;
     complete->mark = is_within ? esk_kv_mark(kv, kv->record_at)
                                : esk_kv_mark_at(kv, kv->page_at, 0);
     complete->keys = kv->keys;
@@ -398,7 +398,7 @@ void esk_kv_index_page(struct esk_kv *kv, bool is_within) {
 /// replayed; else what is programmed: where that takes no page, all.
 static int step_settle(struct esk_kv *kv, struct step *step) {
     struct esk_kv_index_open *index = esk_kv_index(kv);
-    struct esk_kv_snapshot now = {0, kv->keys, kv->live};
+    struct esk_kv_counts now = {0, kv->keys, kv->live};
     if (kv->index->is_limited) {
         uint32_t limit = kv->index->limit;
         now.mark =

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// Snapshots of kv tables: what they return is what the table had when they
+/// were opened, or they say that it is gone.
+#include "test/harness/esk_test.h"
+#include "test/harness/media.h"
+#include "test/harness/model_kv.h"
+
+#include "table/kv/kv.h"
+
+enum { KEPT = ESK_MODEL_KV_KEYS_MAX };
+
+static struct esk_model_kv model;
+
+/// A snapshot beside what it should return.
+struct view {
+    struct esk_kv_snapshot snapshot;
+    struct esk_kv_kept kept[KEPT];
+    uint32_t then[ESK_MODEL_KV_KEYS_MAX]; ///< versions
+};
+
+static struct view views[2];
+static uint32_t values_then; ///< that changed keys had, and were returned
+static uint32_t stale;       ///< reads of single keys
+
+static const struct esk_model_kv_run runs[] = {
+    {"NOR, 4 blocks",
+     {.geometry = ESK_NOR(12, 16, 256)},
+     {.blocks = 4,
+      .keys = 60,
+      .value_max = 100,
+      .key_max = 16,
+      .batch_max = 4}},
+    {"bare, 3 sectors",
+     {.geometry = ESK_NOR(3, 16, 256)},
+     {.keys = 50, .value_max = 60, .key_max = 12, .bare = true}},
+    {"NAND with bad blocks",
+     {.geometry = ESK_NAND(40, 8, 512), .bad_blocks = 4},
+     {.blocks = 24,
+      .keys = 100,
+      .value_max = 900,
+      .key_max = 30,
+      .batch_max = 5}},
+    {"card that caches",
+     {.geometry = ESK_CARD(24, 8, 512),
+      .cache_programs = 24,
+      .erase_keeps = true},
+     {.blocks = 12, .keys = 100, .value_max = 400, .key_max = 30}},
+    {"wide hashes",
+     {.geometry = ESK_NOR(140, 16, 256)},
+     {.blocks = 128, .keys = 512, .value_max = 200, .key_max = 20}},
+    {"index, NOR",
+     {.geometry = ESK_NOR(60, 16, 256)},
+     {.blocks = 30,
+      .keys = 600,
+      .value_max = 100,
+      .key_max = 16,
+      .batch_max = 6,
+      .pending = 150}},
+};
+
+enum { RUNS = sizeof runs / sizeof runs[0] };
+
+static void view_open(struct view *view, uint16_t room) {
+    ESK_CHECK_INT(
+        esk_kv_snapshot_open(model.kv, &view->snapshot, view->kept, room),
+        ESK_OK);
+    memcpy(view->then, model.now, sizeof view->then);
+}
+
+/// Reads each key: its value of then; or it is stale, if it was changed.
+static void values_check(struct view *view) {
+    for (uint16_t key = 0; key < model.table.keys; key++) {
+        int status = ESK_OK;
+        uint32_t version = view->then[key];
+        bool is_same = version == model.now[key];
+        bool is_right = esk_model_kv_value_is(&model, &view->snapshot, key,
+                                              version, &status);
+        ESK_CHECK(is_right || status == ESK_E_STALE);
+        ESK_CHECK(is_right || view->snapshot.is_stale || !is_same ||
+                  version == 0);
+        values_then += is_right && !is_same && version != 0 ? 1 : 0;
+        stale += is_right || view->snapshot.is_stale ? 0 : 1;
+    }
+}
+
+/// Walks over the keys: each one is returned once, or is stale.
+static void keys_check(struct view *view) {
+    static bool seen[ESK_MODEL_KV_KEYS_MAX];
+    uint8_t key[ESK_KV_KEY_BYTES_MAX];
+    uint8_t bytes = 0;
+    uint32_t cursor = 0;
+    uint32_t found = 0;
+    uint32_t gone = 0;
+    uint32_t wanted = 0;
+    int status = ESK_OK;
+    memset(seen, 0, sizeof seen);
+    while (status == ESK_OK || status == ESK_E_STALE) {
+        status = esk_kv_snapshot_next(&view->snapshot, &cursor, key, &bytes);
+        gone += status == ESK_E_STALE ? 1 : 0;
+        if (status == ESK_OK) {
+            unsigned number = key[0] | (unsigned)key[1] << 8;
+            ESK_CHECK(number < model.table.keys && !seen[number]);
+            ESK_CHECK(view->then[number] != 0);
+            seen[number] = true;
+            found++;
+        }
+    }
+    ESK_CHECK_INT(status, ESK_END);
+    for (uint16_t i = 0; i < model.table.keys; i++) {
+        wanted += view->then[i] != 0 ? 1 : 0;
+    }
+    if (view->snapshot.is_stale) {
+        ESK_CHECK(found == 0 && gone == 1);
+    } else {
+        ESK_CHECK(found <= wanted && found + gone >= wanted);
+        ESK_CHECK(gone > 0 || found == wanted);
+    }
+}
+
+ESK_TEST(a_kv_snapshot_returns_what_the_table_had_or_is_stale) {
+    unsigned epochs = esk_test_rounds(8, 60);
+    for (unsigned run = 0; run < RUNS; run++) {
+        uint32_t whole = 0;
+        values_then = 0;
+        stale = 0;
+        ESK_CHECK_INT(esk_model_kv_make(&model, &runs[run], run + 1), ESK_OK);
+        for (unsigned i = 0; i < 1500 + epochs * 300; i++) {
+            ESK_CONTEXT("%s, step %u", runs[run].name, i);
+            ESK_CHECK_INT(esk_model_kv_step(&model), ESK_OK);
+            if (i < 1500) {
+                continue;
+            }
+            unsigned at = (i - 1500) % 300;
+            if (at == 0) {
+                view_open(&views[0], KEPT);
+            } else if (at == 40) {
+                view_open(&views[1], 30);
+            } else if (at % 21 == 0 && at > 40) {
+                values_check(&views[i % 2]);
+                keys_check(&views[i % 2]);
+            } else if (at == 299) {
+                ESK_CHECK(!views[0].snapshot.is_stale);
+                whole += views[1].snapshot.is_stale ? 1 : 0;
+                /* Either may be the last one of the list. */
+                esk_kv_snapshot_close(&views[i / 300 % 2].snapshot);
+                esk_kv_snapshot_close(&views[1 - i / 300 % 2].snapshot);
+            }
+        }
+        ESK_CHECK(values_then > 100);
+        /* A long log keeps what was replaced. */
+        ESK_CHECK(stale > 0 || runs[run].table.blocks > 100);
+        ESK_CHECK_INT(whole, epochs);
+        ESK_CHECK_TEXT(esk_sim_violation(model.sim), "");
+        esk_model_kv_free(&model);
+    }
+}
+
+/// Each call that fails may leave the change undone or done in part.
+ESK_TEST(a_kv_snapshot_never_returns_another_value_when_calls_fail) {
+    for (unsigned run = 0; run < RUNS; run++) {
+        for (uint32_t seed = 0; seed < esk_test_rounds(3, 40); seed++) {
+            const struct esk_sim_failures failures = {
+                .program = {.per_million = 4000},
+                .transfer = {.per_million = 50000}};
+            ESK_CONTEXT("%s, seed %u", runs[run].name, seed);
+            ESK_CHECK_INT(esk_model_kv_make(&model, &runs[run], seed), ESK_OK);
+            for (unsigned i = 0; i < 300; i++) {
+                ESK_CHECK_INT(esk_model_kv_step(&model), ESK_OK);
+            }
+            view_open(&views[0], KEPT);
+            esk_sim_failures_set(model.sim, &failures);
+            int status = ESK_OK;
+            for (unsigned i = 0; i < 200 && status != ESK_E_WORN; i++) {
+                status = esk_model_kv_step(&model);
+                if (i % 20 == 0) {
+                    esk_sim_failures_set(model.sim, NULL);
+                    values_check(&views[0]);
+                    keys_check(&views[0]);
+                    esk_sim_failures_set(model.sim, &failures);
+                }
+            }
+            esk_model_kv_free(&model);
+        }
+    }
+}
+
+/// Where the collector loses the block that it moves to, copies are erased, and
+/// their positions are used again.
+ESK_TEST(a_kv_snapshot_is_stale_when_copies_are_erased) {
+    static const struct esk_model_kv_run run = {
+        "NOR, 3 blocks, full",
+        {.geometry = ESK_NOR(12, 8, 128)},
+        {.blocks = 3, .keys = 200, .value_max = 60, .key_max = 12}};
+    uint32_t erased = 0;
+    for (uint32_t seed = 1; seed <= esk_test_rounds(10, 60); seed++) {
+        ESK_CONTEXT("seed %u", seed);
+        ESK_CHECK_INT(esk_model_kv_make(&model, &run, seed), ESK_OK);
+        while (model.full < 20) {
+            uint16_t key =
+                (uint16_t)esk_model_kv_random(&model, model.table.keys);
+            ESK_CHECK_INT(esk_model_kv_put(&model, key), ESK_OK);
+            ESK_CHECK_INT(esk_model_kv_sync(&model), ESK_OK);
+        }
+        for (unsigned i = 0; i < 60; i++) {
+            const struct esk_ring *ring = &model.kv->log;
+            if (i % 10 == 0) {
+                view_open(&views[0], KEPT);
+            }
+            if (i == 20 + seed % 8) {
+                esk_sim_block_fail(model.sim,
+                                   esk_ring_page(ring, ring->ready) / 8);
+            }
+            (void)esk_model_kv_step(&model);
+            (void)esk_model_kv_sync(&model);
+            values_check(&views[0]);
+            keys_check(&views[0]);
+            if (i % 10 == 9) {
+                erased += views[0].snapshot.is_stale ? 1 : 0;
+                esk_kv_snapshot_close(&views[0].snapshot);
+            }
+        }
+        esk_model_kv_free(&model);
+    }
+    ESK_CHECK(erased > 0);
+}
+
+ESK_TEST(a_kv_snapshot_belongs_to_an_open_table) {
+    struct esk_kv_snapshot snapshot;
+    uint32_t cursor = 0;
+    uint8_t key[ESK_KV_KEY_BYTES_MAX] = {'k'};
+    uint8_t bytes = 0;
+    ESK_CHECK_INT(esk_kv_snapshot_open(NULL, &snapshot, NULL, 0),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_snapshot_next(&snapshot, &cursor, key, &bytes),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_model_kv_make(&model, &runs[0], 1), ESK_OK);
+    ESK_CHECK_INT(esk_kv_snapshot_open(model.kv, &snapshot, NULL, 0), ESK_OK);
+    ESK_CHECK_INT(esk_kv_snapshot_get(&snapshot, key, 0, NULL, 0, NULL, NULL),
+                  ESK_E_INVALID);
+    ESK_CHECK_INT(esk_kv_snapshot_get(&snapshot, key, 1, NULL, 0, NULL, NULL),
+                  ESK_NOT_FOUND);
+    esk_kv_close(model.kv);
+    ESK_CHECK_INT(esk_kv_snapshot_get(&snapshot, key, 1, NULL, 0, NULL, NULL),
+                  ESK_E_INVALID);
+    esk_kv_snapshot_close(&snapshot);
+    ESK_CHECK_INT(esk_volume_unmount(&model.volume), ESK_OK);
+    /* The same handle again: the snapshot was the other open's. */
+    ESK_CHECK_INT(esk_model_kv_open(&model), ESK_OK);
+    ESK_CHECK_INT(esk_kv_snapshot_get(&snapshot, key, 1, NULL, 0, NULL, NULL),
+                  ESK_E_INVALID);
+    esk_model_kv_free(&model);
+}
+
+ESK_TEST_MAIN()
