@@ -47,7 +47,7 @@ from eskerdb.errors import (
     VersionError,
     Worn,
 )
-from eskerdb.kv import Kv, KvReport, KvStats
+from eskerdb.kv import Kv, KvReport, KvSnapshot, KvStats
 from eskerdb.opened import Space
 from eskerdb.plan import TreePlan, plan
 from eskerdb.scan import Scan
@@ -90,6 +90,7 @@ __all__ = [
     "Invalid",
     "Kv",
     "KvReport",
+    "KvSnapshot",
     "KvStats",
     "Limit",
     "NoMemory",

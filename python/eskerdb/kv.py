@@ -4,9 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+)
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import EskerError, check, error, schema_error
@@ -21,6 +27,9 @@ from eskerdb.kv_value import (
 )
 from eskerdb.opened import Space
 from eskerdb.structs import counts_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _ROOM = 512  # of a first read
 _CHANGES_MAX = 0xFFFF  # of a batch
@@ -105,6 +114,10 @@ class Kv(WritableHandle, MutableMapping[Key, Any]):
     durable after sync(), close(), or the end of a `with` block.
     """
 
+    def __init__(self, *opened: Any) -> None:
+        super().__init__(*opened)
+        self._snapshots: dict[int, KvSnapshot] = {}
+
     # Reading ----------------------------------------------------------------
 
     def __getitem__(self, key: Key) -> Any:
@@ -113,18 +126,12 @@ class Kv(WritableHandle, MutableMapping[Key, Any]):
 
     def stored(self, key: Key) -> Stored:
         """Returns the value with its type. Raises as kv[key]."""
-        raw = encode_key(key)
-        room = _ROOM
-        size, kind = ffi.new("uint32_t *"), ffi.new("uint8_t *")
-        while True:
-            buffer = ffi.new("uint8_t[]", room)
-            status = lib.esk_py_kv_get(
-                self._handle, raw, len(raw), buffer, room, size, kind
-            )
+
+        def get(raw: bytes, *value: Any) -> None:
+            status = lib.esk_py_kv_get(self._handle, raw, len(raw), *value)
             self._check(status, f"key {_shown(raw)}")
-            if size[0] <= room:
-                return Stored(kind[0], bytes(ffi.buffer(buffer, size[0])))
-            room = size[0]
+
+        return _read(encode_key(key), get)
 
     def __iter__(self) -> Iterator[Key]:
         """Yields the keys. Raises Corrupt when one cannot be read: scan()
@@ -173,6 +180,30 @@ class Kv(WritableHandle, MutableMapping[Key, Any]):
 
     def __len__(self) -> int:
         return self.stats().keys
+
+    def snapshot(self, changes: int = 0xFFFF) -> KvSnapshot:
+        """Opens a snapshot: the table as it is now, for reads while changes
+        go on. A context manager.
+
+        changes  most keys that are changed while it is open, up to 65,535;
+                 after one more all its reads raise Stale
+        """
+        return KvSnapshot(self, changes)
+
+    def check_reader(self) -> None:
+        """Of a read-only mount beside a writer: raises Stale when the writer
+        may have erased records that this table has: close and mount again. To
+        be called after the open, and after Corrupt.
+
+        Raises Invalid: the mount is not read-only; DeviceError.
+        """
+        status = lib.esk_py_kv_reader_check(self._handle)
+        stale = "the writer went on: close the volume, and open it again"
+        check(
+            status,
+            f"table '{self.name}': check the reader",
+            stale if status == lib.ESK_E_STALE else None,
+        )
 
     # Changes ----------------------------------------------------------------
 
@@ -327,6 +358,89 @@ class Kv(WritableHandle, MutableMapping[Key, Any]):
             f"no room for a value of {size:,} bytes: the newest values take "
             f"{stats.live_bytes:,} of at most {stats.live_max:,} bytes",
         )
+
+
+class KvSnapshot(Mapping[Key, Any]):
+    """A table as it was when the snapshot was opened, as a mapping. Made by
+    Kv.snapshot(); a context manager.
+
+    A key that was changed since, and whose old record the collector has
+    passed, raises Stale.
+    """
+
+    def __init__(self, table: Kv, changes: int) -> None:
+        self.table = table
+        self._snapshot = ffi.new("struct esk_kv_snapshot *")
+        self._kept = ffi.new("struct esk_kv_kept[]", changes)
+        self._call("snapshot", lib.esk_py_kv_snapshot_open, self._kept, changes)
+        table._snapshots[id(self)] = self  # its memory stays until the close
+
+    def __getitem__(self, key: Key) -> Any:
+        """Returns the value. Raises NotFound, Stale, Corrupt, DeviceError."""
+        return self.stored(key).value
+
+    def stored(self, key: Key) -> Stored:
+        """Returns the value with its type. Raises as snapshot[key]."""
+
+        def get(raw: bytes, *value: Any) -> None:
+            doing = f"snapshot: key {_shown(raw)}"
+            call = lib.esk_py_kv_snapshot_get
+            self._call(doing, call, raw, len(raw), *value)
+
+        return _read(encode_key(key), get)
+
+    def __iter__(self) -> Iterator[Key]:
+        """Yields the keys, sorted. Raises Stale if one of them is gone."""
+        cursor = ffi.new("uint32_t *")
+        key = ffi.new("uint8_t[]", lib.ESK_KV_KEY_BYTES_MAX)
+        size = ffi.new("uint8_t *")
+        keys = []
+        while True:
+            status = lib.esk_py_kv_snapshot_next(
+                self.table._handle, self._snapshot, cursor, key, size
+            )
+            if status == lib.ESK_END:
+                return map(decode_key, sorted(keys))
+            self._check(status, "snapshot: read the keys")
+            keys.append(bytes(ffi.buffer(key, size[0])))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def close(self) -> None:
+        """Ends the snapshot; a second close does nothing."""
+        lib.esk_py_kv_snapshot_close(self.table._handle, self._snapshot)
+        self.table._snapshots.pop(id(self), None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _call(self, doing: str, function: Any, *values: Any) -> None:
+        status = function(self.table._handle, self._snapshot, *values)
+        self._check(status, doing)
+
+    def _check(self, status: int, doing: str) -> None:
+        gone = "open a new snapshot"
+        check(
+            status,
+            f"table '{self.table.name}': {doing}",
+            gone if status == lib.ESK_E_STALE else None,
+        )
+
+
+def _read(raw: bytes, get: Callable[..., None]) -> Stored:
+    """Reads a value of any length; get: of a key, as esk_kv_get."""
+    room = _ROOM
+    size, kind = ffi.new("uint32_t *"), ffi.new("uint8_t *")
+    while True:
+        buffer = ffi.new("uint8_t[]", room)
+        get(raw, buffer, room, size, kind)
+        if size[0] <= room:
+            return Stored(kind[0], bytes(ffi.buffer(buffer, size[0])))
+        room = size[0]
 
 
 def _raw(key: Key) -> bytes:

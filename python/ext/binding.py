@@ -346,6 +346,12 @@ struct esk_kv_change {
     uint8_t type;
     ...;
 };
+struct esk_kv_kept {
+    ...;
+};
+struct esk_kv_snapshot {
+    ...;
+};
 struct esk_kv_stats {
     uint32_t keys;
     uint32_t keys_max;

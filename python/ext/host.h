@@ -291,6 +291,20 @@ int esk_py_kv_next(struct esk_py_table *table, uint32_t *cursor, void *key,
                    uint8_t *key_bytes);
 int esk_py_kv_stats(struct esk_py_table *table, struct esk_kv_stats *stats);
 int esk_py_kv_check(struct esk_py_table *table, struct esk_kv_report *report);
+int esk_py_kv_reader_check(struct esk_py_table *table);
+/// snapshot, kept  to be freed after the close of the snapshot or of the table.
+int esk_py_kv_snapshot_open(struct esk_py_table *table,
+                            struct esk_kv_snapshot *snapshot,
+                            struct esk_kv_kept *kept, uint16_t room);
+int esk_py_kv_snapshot_close(struct esk_py_table *table,
+                             struct esk_kv_snapshot *snapshot);
+int esk_py_kv_snapshot_get(struct esk_py_table *table,
+                           struct esk_kv_snapshot *snapshot, const void *key,
+                           uint8_t key_bytes, void *value, uint32_t room,
+                           uint32_t *bytes, uint8_t *type);
+int esk_py_kv_snapshot_next(struct esk_py_table *table,
+                            struct esk_kv_snapshot *snapshot, uint32_t *cursor,
+                            void *key, uint8_t *key_bytes);
 
 // Copies of damaged tables (salvage.c) --------------------------------------
 

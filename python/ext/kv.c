@@ -251,3 +251,40 @@ int esk_py_kv_check(struct esk_py_table *table, struct esk_kv_report *report) {
     ESK_TRY(kv_enter(table));
     return kv_leave(table, esk_kv_check(table->kv, report));
 }
+
+int esk_py_kv_reader_check(struct esk_py_table *table) {
+    ESK_TRY(kv_enter(table));
+    return kv_leave(table, esk_kv_reader_check(table->kv));
+}
+
+int esk_py_kv_snapshot_open(struct esk_py_table *table,
+                            struct esk_kv_snapshot *snapshot,
+                            struct esk_kv_kept *kept, uint16_t room) {
+    ESK_TRY(kv_enter(table));
+    return kv_leave(table,
+                    esk_kv_snapshot_open(table->kv, snapshot, kept, room));
+}
+
+int esk_py_kv_snapshot_close(struct esk_py_table *table,
+                             struct esk_kv_snapshot *snapshot) {
+    ESK_TRY(kv_enter(table));
+    esk_kv_snapshot_close(snapshot);
+    return kv_leave(table, ESK_OK);
+}
+
+int esk_py_kv_snapshot_get(struct esk_py_table *table,
+                           struct esk_kv_snapshot *snapshot, const void *key,
+                           uint8_t key_bytes, void *value, uint32_t room,
+                           uint32_t *bytes, uint8_t *type) {
+    ESK_TRY(kv_enter(table));
+    return kv_leave(table, esk_kv_snapshot_get(snapshot, key, key_bytes, value,
+                                               room, bytes, type));
+}
+
+int esk_py_kv_snapshot_next(struct esk_py_table *table,
+                            struct esk_kv_snapshot *snapshot, uint32_t *cursor,
+                            void *key, uint8_t *key_bytes) {
+    ESK_TRY(kv_enter(table));
+    return kv_leave(table,
+                    esk_kv_snapshot_next(snapshot, cursor, key, key_bytes));
+}
