@@ -100,6 +100,11 @@ CFLAGS_shape := -O1 -g1 -DESK_ASSERTS=1 -DESK_COUNTERS=0 \
     -DESK_SHAPE_DEVICE=shape_device \
     '-DESK_SHAPE="test/shape/log_shape.h"'
 
+CC_shape_device := gcc
+CFLAGS_shape_device := -O1 -g1 -DESK_ASSERTS=1 \
+    -DESK_SHAPE_DEVICE=shape_device \
+    '-DESK_SHAPE="test/shape/device_shape.h"'
+
 CC_shape_tree := gcc
 CFLAGS_shape_tree := -O1 -g1 -DESK_ASSERTS=1 \
     -DESK_SHAPE_DEVICE=shape_device \

@@ -9,6 +9,9 @@
 ///     -DMINIMAL_KEYS   NULL: a get is a binary search
 ///     -DMINIMAL_LOG    &esk_series_part_log: mounts read the stored key index
 ///
+/// A core that is compiled for this device, with -DESK_SHAPE='"device_shape.h"'
+/// of examples/minimal_shape, is smaller: esker/shape.h.
+///
 /// The volume and its table `log` were made before, by `esker format` on a
 /// host, or by esk_volume_format and esk_series_create in a factory program.
 #include <stddef.h>
@@ -40,7 +43,7 @@ struct row {
     int32_t air, ground, water;
 };
 
-static const struct esk_device device = {
+const struct esk_device flash_device = {
     .ops = &driver_ops,
     .geometry = {.block_count = 512,
                  .block_pages = 8,
@@ -78,7 +81,7 @@ static int run(void) {
     struct row row = {0};
     int32_t sum = 0;
 
-    ESK_TRY(esk_volume_mount(&volume, &device, 0, arena, sizeof arena));
+    ESK_TRY(esk_volume_mount(&volume, &flash_device, 0, arena, sizeof arena));
     ESK_TRY(esk_series_open_with(&series, &parts, &volume, "log", &config));
     for (uint32_t time_s = 1; time_s <= 100; time_s++) {
         row.time_s = time_s;

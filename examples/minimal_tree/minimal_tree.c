@@ -5,6 +5,9 @@
 /// size` links it for every chip, node store and part; the driver is
 /// examples/minimal's. Only the store that is named here is linked.
 ///
+/// A core that is compiled for this device, with -DESK_SHAPE='"card_shape.h"'
+/// of examples/minimal_shape, is smaller: esker/shape.h.
+///
 /// The volume and its table `log` were made before, by a host or a factory
 /// program, with the same store.
 #include <stddef.h>
@@ -38,7 +41,7 @@ struct row {
     int32_t air, ground, water;
 };
 
-static const struct esk_device device = {
+const struct esk_device flash_device = {
     .ops = &driver_ops,
     .geometry = {.block_count = 512,
                  .block_pages = 8,
@@ -74,7 +77,7 @@ static int run(void) {
     uint32_t wanted = 42;
     int32_t sum = 0;
 
-    ESK_TRY(esk_volume_mount(&volume, &device, 0, arena, sizeof arena));
+    ESK_TRY(esk_volume_mount(&volume, &flash_device, 0, arena, sizeof arena));
     ESK_TRY(esk_tree_open(&tree, &volume, "log", &config));
     for (row.id = 1; row.id <= 100; row.id++) {
         row.air = driver_sample();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The shape of one table, as constants: a firmware that is compiled for this
-/// table links no catalog.
+/// The shape of one table, or of a device, as constants: a firmware that is
+/// compiled for them is smaller. With a table's it links no catalog.
 ///
 ///     esker header factory.img log > log_shape.h
 ///     cc -DESK_SHAPE='"log_shape.h"' ...      every file, the core's too
@@ -27,6 +27,21 @@
 ///
 /// The bytes on the medium are those of any other volume: host tools read them.
 /// Such a program can open only this table, on this geometry.
+///
+/// The shape of a device is a header of three or four lines, without an image:
+///
+///     #define ESK_SHAPE_GEOMETRY {.block_count = 512, .block_pages = 8, ...}
+///     #define ESK_SHAPE_KEEPS_MARKS 0       the driver stores no marks
+///     #define ESK_SHAPE_PARTS {.keys = &esk_series_part_keys}
+///     #define ESK_SHAPE_CONFIG {.store = &esk_store_wandering}
+///
+/// Such a program mounts any volume on this geometry, and opens its tables by
+/// their names. With ESK_SHAPE_PARTS all series have these parts, whatever
+/// esk_series_open_with is given; without ESK_SHAPE_CONFIG it has series alone,
+/// and other tables are ESK_E_UNSUPPORTED. With ESK_SHAPE_CONFIG all trees have
+/// its store and parts, which esk_tree_open has to be given, and there are no
+/// readers and no store that packs nodes. Mounts of series and kv tables read
+/// every block where the device has up to 512 and no marks.
 ///
 /// The shape of a bare kv store is a header of three lines, without an image:
 ///
@@ -65,11 +80,15 @@ static const struct esk_geometry esk_shape_geometry = ESK_SHAPE_GEOMETRY;
 #ifdef ESK_SHAPE_DEVICE
 extern const struct esk_device ESK_SHAPE_DEVICE;
 #endif
+#if defined(ESK_SHAPE_SERIES) || defined(ESK_SHAPE_TREE) ||                    \
+    defined(ESK_SHAPE_KV) || defined(ESK_SHAPE_BARE)
+#define ESK_SHAPE_HAS_TABLE
+#endif
 #ifdef ESK_SHAPE_BARE
 #define ESK_SHAPE_KV {.keys = 0}
 /// For esk_kv_open_bare.
 static const struct esk_kv_bare esk_shape_bare = ESK_SHAPE_BARE;
-#else
+#elif defined(ESK_SHAPE_HAS_TABLE)
 static const struct esk_table_info esk_shape_table = ESK_SHAPE_TABLE;
 static const struct esk_volume_shape esk_shape_volume = ESK_SHAPE_VOLUME;
 /// For esk_volume_stamp.
@@ -83,6 +102,8 @@ static const uint8_t esk_shape_meta[] ESK_SHAPE_ROM = ESK_SHAPE_META;
 #endif
 static const struct esk_series_shape esk_shape_series = ESK_SHAPE_SERIES;
 static const struct esk_series_options esk_shape_options = ESK_SHAPE_OPTIONS;
+#endif
+#ifdef ESK_SHAPE_PARTS
 /// The parts that the program uses; -DESK_SHAPE_PARTS names others.
 static const struct esk_series_parts esk_shape_parts = ESK_SHAPE_PARTS;
 #endif
@@ -99,6 +120,8 @@ static const struct esk_kv_options esk_shape_kv = ESK_SHAPE_KV;
 #define ESK_SHAPE_POOL_FRAMES 2
 #endif
 static const struct esk_btree_layout esk_shape_tree = ESK_SHAPE_TREE;
+#endif
+#ifdef ESK_SHAPE_CONFIG
 /// How the tree is opened; -DESK_SHAPE_CONFIG replaces it.
 static const struct esk_tree_config esk_shape_config = ESK_SHAPE_CONFIG;
 #endif

@@ -6,8 +6,8 @@
 /// 32-bit value takes four registers, the copy is several times larger.
 ///
 /// ESK_APART: not inlined in a build for size for AVR, where a copy is larger.
-/// On other machines and in a program with a shape, whose constants make copies
-/// small, the compiler decides.
+/// On other machines and in a program with a table's shape, whose constants
+/// make copies small, the compiler decides.
 ///
 /// ESK_APART_IN_ALL: as ESK_APART, but also in a program with a shape.
 /// ESK_APART_OR_INLINE: the same of a function in a header; inline elsewhere.
@@ -21,6 +21,8 @@
 
 #include <stdint.h>
 
+#include "base/shape.h"
+
 #if defined(__GNUC__)
 #define ESK_OUT_OF_LINE __attribute__((noinline))
 #define ESK_IN_LINE inline __attribute__((always_inline))
@@ -29,7 +31,8 @@
 #define ESK_IN_LINE inline
 #endif
 
-#if defined(__OPTIMIZE_SIZE__) && defined(__AVR__) && !defined(ESK_SHAPE)
+#if defined(__OPTIMIZE_SIZE__) && defined(__AVR__) &&                          \
+    !defined(ESK_SHAPE_HAS_TABLE)
 #define ESK_APART __attribute__((noinline))
 #else
 #define ESK_APART
@@ -45,7 +48,7 @@
 
 /// A function whose value is a constant in a program with a shape: inlined
 /// there, however long it is.
-#if defined(__GNUC__) && defined(ESK_SHAPE)
+#if defined(__GNUC__) && defined(ESK_SHAPE_HAS_TABLE)
 #define ESK_CONSTANT inline __attribute__((always_inline))
 #else
 #define ESK_CONSTANT inline

@@ -13,11 +13,40 @@
 
 #include "esker/shape.h"
 
+/// `constant` of the device in a program that has a shape; else `value`.
 #ifdef ESK_SHAPE
-/// `constant` in a program that has a shape; else `value`.
+#define ESK_SHAPED_MEDIUM(constant, value) ((void)sizeof(value), (constant))
+#else
+#define ESK_SHAPED_MEDIUM(constant, value) (value)
+#endif
+
+/// The same of the shape's table: a shape can be of a device alone.
+#ifdef ESK_SHAPE_HAS_TABLE
 #define ESK_SHAPED(constant, value) ((void)sizeof(value), (constant))
 #else
 #define ESK_SHAPED(constant, value) (value)
+#endif
+
+/// The same of the parts that a program names for all its series.
+#ifdef ESK_SHAPE_PARTS
+#define ESK_SHAPED_PARTS(constant, value) ((void)sizeof(value), (constant))
+#else
+#define ESK_SHAPED_PARTS(constant, value) (value)
+#endif
+
+/// The same of the configuration that it names for all its trees.
+#ifdef ESK_SHAPE_CONFIG
+#define ESK_SHAPED_CONFIG(constant, value) ((void)sizeof(value), (constant))
+#else
+#define ESK_SHAPED_CONFIG(constant, value) (value)
+#endif
+
+/* Whether all tables of a program are series: it names parts for them and has
+   no shape of another kind. */
+#if defined(ESK_SHAPE_PARTS) && !defined(ESK_SHAPE_CONFIG)
+#define ESK_SHAPE_ALL_SERIES true
+#else
+#define ESK_SHAPE_ALL_SERIES false
 #endif
 
 /* The same of a shape's kind of table. */
@@ -48,12 +77,15 @@
 #define ESK_SHAPE_BLOCK 0u
 #define ESK_SHAPE_BLOCKS esk_shape_geometry.block_count
 #define ESK_SHAPE_PERCENT esk_kv_percent(esk_shape_bare.live_percent)
-#else
+#elif defined(ESK_SHAPE_HAS_TABLE)
 #define ESK_SHAPE_IS_BARE false
 #define ESK_SHAPE_CHECKSUM esk_shape_volume.checksum
 #define ESK_SHAPE_BLOCK esk_shape_table.block[0]
 #define ESK_SHAPE_BLOCKS esk_shape_table.blocks[0]
 #define ESK_SHAPE_PERCENT esk_shape_kv.live_percent
+#else
+#define ESK_SHAPE_IS_BARE false
+#define ESK_SHAPE_BLOCKS esk_shape_geometry.block_count /* at most */
 #endif
 
 /* The same for the only ring of a table, and whether that ring refuses rows
@@ -83,8 +115,13 @@
 #define ESK_SHAPE_SEALS(own) ((own) != NULL ? &esk_seals_running : NULL)
 #elif defined(ESK_SHAPE_SERIES)
 #define ESK_SHAPE_SEALS(own) (&esk_seals_at_end)
-#else
+#elif defined(ESK_SHAPE_TREE)
 #define ESK_SHAPE_SEALS(own) ((void)(own), (const struct esk_seals *)NULL)
+#elif defined(ESK_SHAPE_PARTS)
+#define ESK_SHAPE_SEALS(own)                                                   \
+    (esk_shape_parts.packed == NULL ? &esk_seals_at_end : (own))
+#else
+#define ESK_SHAPE_SEALS(own) (own)
 #endif
 #if defined(ESK_SHAPE_KV) && !defined(ESK_SHAPE_BARE)
 #define ESK_SHAPE_RUNS true
@@ -92,9 +129,9 @@
 #define ESK_SHAPE_RUNS false
 #endif
 
-/* Whether a table's only ring is mounted by esk_ring_survey, which reads each
-   of its blocks: not where that is more than ESK_SURVEY_BLOCKS_MAX. */
-#if defined(ESK_SHAPE_SERIES) || defined(ESK_SHAPE_KV)
+/* Whether a table's rings are mounted by esk_ring_survey, which reads each of
+   its blocks: not where that is more than ESK_SURVEY_BLOCKS_MAX. */
+#if defined(ESK_SHAPE) && !defined(ESK_SHAPE_TREE)
 #define ESK_SURVEY_BLOCKS_MAX 512
 #define ESK_SHAPE_SURVEYS                                                      \
     (ESK_SHAPE_KEEPS_MARKS == 0 &&                                             \
@@ -127,14 +164,17 @@
 #define ESK_SHAPED_VOLUME(constant, value) ESK_SHAPED(constant, value)
 #endif
 
-/// The breaks of a log: `value`, but NULL in a program with a shape, because a
-/// break changes the table's descriptor.
-#define ESK_SHAPED_BREAKS(value) ESK_SHAPED(NULL, value)
+/// The breaks of a log: `value`, but NULL in a program with a table's shape,
+/// because a break changes its descriptor, or without the part of breaks.
+#define ESK_SHAPED_BREAKS(value)                                               \
+    ESK_SHAPED(NULL,                                                           \
+               ESK_SHAPED_PARTS(                                               \
+                   esk_shape_parts.breaks == NULL ? NULL : (value), value))
 
 static inline const struct esk_device *
 esk_volume_device(const struct esk_volume *volume) {
 #ifdef ESK_SHAPE_DEVICE
-    return ESK_SHAPED(&ESK_SHAPE_DEVICE, volume->device);
+    return ESK_SHAPED_MEDIUM(&ESK_SHAPE_DEVICE, volume->device);
 #else
     return volume->device;
 #endif
@@ -142,8 +182,8 @@ esk_volume_device(const struct esk_volume *volume) {
 
 static inline const struct esk_geometry *
 esk_volume_geometry(const struct esk_volume *volume) {
-    return ESK_SHAPED(&esk_shape_geometry,
-                      &esk_volume_device(volume)->geometry);
+    return ESK_SHAPED_MEDIUM(&esk_shape_geometry,
+                             &esk_volume_device(volume)->geometry);
 }
 
 /* Where the meta halves are, and what their pages have. */
@@ -172,7 +212,7 @@ static inline uint8_t esk_volume_checksum(const struct esk_volume *volume) {
 
 /// Flags of the mount, enum esk_mount_flags.
 static inline uint8_t esk_volume_flags(const struct esk_volume *volume) {
-    return ESK_SHAPED(ESK_SHAPE_MOUNT, volume->flags);
+    return ESK_SHAPED_MEDIUM(ESK_SHAPE_MOUNT, volume->flags);
 }
 
 /// Whether a volume knows that it is synced. A series that is compiled with its
@@ -185,8 +225,9 @@ static inline bool esk_volume_notes_syncs(void) {
 
 /// Whether the driver stores marks of bad blocks.
 static inline bool esk_volume_keeps_marks(const struct esk_volume *volume) {
-    return ESK_SHAPED(ESK_SHAPE_KEEPS_MARKS != 0,
-                      esk_volume_device(volume)->ops->block_is_bad != NULL);
+    return ESK_SHAPED_MEDIUM(ESK_SHAPE_KEEPS_MARKS != 0,
+                             esk_volume_device(volume)->ops->block_is_bad !=
+                                 NULL);
 }
 
 #endif

@@ -101,16 +101,18 @@ uint16_t esk_envelope_unit(const struct esk_envelope *envelope,
 /// What seals its pages; NULL: they have no seals.
 static inline const struct esk_seals *
 esk_seals_of(const struct esk_envelope *envelope) {
-    return ESK_SHAPED(ESK_SHAPE_SEALS(envelope->seals), envelope->seals);
+    return ESK_SHAPED_MEDIUM(ESK_SHAPE_SEALS(envelope->seals), envelope->seals);
 }
 
 static inline uint16_t
 esk_envelope_page_bytes(const struct esk_envelope *envelope) {
-    return ESK_SHAPED(esk_shape_geometry.page_bytes, envelope->page_bytes);
+    return ESK_SHAPED_MEDIUM(esk_shape_geometry.page_bytes,
+                             envelope->page_bytes);
 }
 
 static inline uint8_t esk_envelope_erased(const struct esk_envelope *envelope) {
-    return ESK_SHAPED(esk_shape_geometry.erased_value, envelope->erased_value);
+    return ESK_SHAPED_MEDIUM(esk_shape_geometry.erased_value,
+                             envelope->erased_value);
 }
 
 static inline uint8_t

@@ -97,7 +97,7 @@ int esk_ring_header(const struct esk_ring *ring, uint32_t at,
                 esk_ring_page(ring, *position) == page;
     if (*header == ESK_HEADER_PAGE && !fits) {
         *header = ESK_HEADER_OTHER;
-    } else if (ESK_SHAPED(esk_shape_geometry.erased_value == 0, true) &&
+    } else if (ESK_SHAPED_MEDIUM(esk_shape_geometry.erased_value == 0, true) &&
                *header == ESK_HEADER_BLANK && fits) {
         /* Position 0, begun, where the erased value is 0. */
         *header = ESK_HEADER_PAGE;
@@ -302,9 +302,8 @@ static int block_take(struct esk_ring *ring, bool ahead) {
         /* The pages that replace its pages must be durable first. */
         ESK_TRY(esk_region_barrier(&ring->region));
         /* A survey has read all blocks. */
-        ESK_TRY(ESK_SHAPED_RING(ESK_SHAPE_SURVEYS, false)
-                    ? ESK_OK
-                    : block_is_older(ring, ring->ready));
+        ESK_TRY(esk_ring_is_surveyed() ? ESK_OK
+                                       : block_is_older(ring, ring->ready));
         status =
             esk_region_erase(&ring->region, position_block(ring, ring->ready));
         if (status == ESK_E_MEDIUM) {
@@ -474,8 +473,7 @@ static void page_pad(const struct esk_ring *ring, uint8_t *page,
                      uint16_t used) {
     const struct esk_envelope *envelope = &ring->region.envelope;
     const struct esk_seals *seals = esk_seals_of(envelope);
-    bool zeros = ESK_SHAPED(false, seals != NULL && seals->ends_in_zeros) &&
-                 ring->open_bytes == 0;
+    bool zeros = seals != NULL && seals->ends_in_zeros && ring->open_bytes == 0;
     uint16_t end = esk_ring_seals_start(ring);
     if (used < end) {
         memset(page + used, zeros ? 0 : esk_envelope_erased(envelope),

@@ -135,12 +135,19 @@ int esk_ring_survey(struct esk_ring *ring, struct esk_volume *volume,
                     const struct esk_ring_config *config,
                     struct esk_region_stats *stats, uint8_t *page);
 
+/// Whether esk_ring_survey mounts every ring of the program.
+static inline bool esk_ring_is_surveyed(void) {
+    return ESK_SHAPED_RING(
+        ESK_SHAPE_SURVEYS,
+        ESK_SHAPED_MEDIUM(ESK_SHAPE_ALL_SERIES && ESK_SHAPE_SURVEYS, false));
+}
+
 /// One of the two for a table's own ring: a constant shape decides.
 static inline int esk_ring_open(struct esk_ring *ring,
                                 struct esk_volume *volume,
                                 const struct esk_ring_config *config,
                                 struct esk_region_stats *stats, uint8_t *page) {
-    return ESK_SHAPED_RING(ESK_SHAPE_SURVEYS, false)
+    return ESK_SHAPED_MEDIUM(ESK_SHAPE_SURVEYS, false)
                ? esk_ring_survey(ring, volume, config, stats, page)
                : esk_ring_mount(ring, volume, config, stats, page);
 }
@@ -207,7 +214,7 @@ static inline uint16_t esk_ring_rest(const struct esk_ring *ring,
                                      uint32_t position) {
     uint16_t pages = esk_region_geometry(&ring->region)->block_pages;
     uint16_t mask = (uint16_t)(pages - 1u);
-    return ESK_SHAPED((pages & mask) == 0, false)
+    return ESK_SHAPED_MEDIUM((pages & mask) == 0, false)
                ? (uint16_t)((uint16_t)position & mask)
                : esk_rest(pages, position);
 }

@@ -449,9 +449,11 @@ ESK_APART void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
     ring->region.envelope.checksum = esk_volume_checksum(volume);
     ring->region.envelope.kind = config->kind;
     ring->region.envelope.table = config->table;
-    if (ESK_SHAPED(false, true)) {
+    if (ESK_SHAPED_MEDIUM(false, true)) {
         ring->region.envelope.page_bytes = geometry->page_bytes;
         ring->region.envelope.erased_value = geometry->erased_value;
+    }
+    if (ESK_SHAPED(false, true)) {
         ring->region.envelope.breaks = config->breaks;
     }
     if (ESK_SHAPED(ESK_SHAPE_RUNS, true)) {

@@ -80,7 +80,7 @@ struct esk_pool {
 };
 
 static inline uint16_t esk_pool_page_bytes(const struct esk_pool *pool) {
-    return ESK_SHAPED(esk_shape_geometry.page_bytes, pool->page_bytes);
+    return ESK_SHAPED_MEDIUM(esk_shape_geometry.page_bytes, pool->page_bytes);
 }
 
 static inline uint8_t esk_pool_frames(const struct esk_pool *pool) {
@@ -99,15 +99,16 @@ static inline bool esk_pool_counts(const struct esk_pool *pool) {
     return (bool)(ESK_ASSERTS | !esk_pool_is_single(pool));
 }
 
-/* A program with a shape has pools of one class. */
+/* A program with a table's shape, or only with series, has pools of one class.
+ */
 
 static inline uint8_t esk_pool_classes(const struct esk_pool *pool) {
-    return ESK_SHAPED(1, pool->classes);
+    return ESK_SHAPED(1, ESK_SHAPE_ALL_SERIES ? 1 : pool->classes);
 }
 
 static inline const struct esk_pool_slots *
 esk_pool_slots(const struct esk_pool *pool) {
-    return ESK_SHAPED(NULL, pool->slots);
+    return ESK_SHAPED(NULL, ESK_SHAPE_ALL_SERIES ? NULL : pool->slots);
 }
 
 /// The pages of the frames: behind the tags.

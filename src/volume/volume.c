@@ -27,7 +27,7 @@ void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
     meta->region.volume = volume;
     meta->region.stats = &meta->stats;
     meta->region.pages = geometry->block_count * geometry->block_pages;
-    if (ESK_SHAPED(false, true)) {
+    if (ESK_SHAPED_MEDIUM(false, true)) {
         envelope->page_bytes = geometry->page_bytes;
         envelope->erased_value = geometry->erased_value;
     }
@@ -363,11 +363,15 @@ static int halves_mount(struct esk_volume *volume, uint8_t *page) {
 int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
                      uint8_t flags, void *arena, uint32_t arena_bytes) {
     ESK_ASSERT(volume != NULL && device != NULL);
-    int status = flags < 2u * ESK_MOUNT_READ_BACK
-                     ? esk_geometry_check(&device->geometry)
-                     : ESK_E_INVALID;
+    int status =
+        flags < 2u * ESK_MOUNT_READ_BACK
+            ? ESK_SHAPED_MEDIUM(ESK_OK, esk_geometry_check(&device->geometry))
+            : ESK_E_INVALID;
     if (status == ESK_OK) {
         status = esk_volume_begin(volume, device, flags, arena, arena_bytes);
+    }
+    if (status == ESK_OK && esk_volume_flags(volume) != flags) {
+        status = ESK_E_INVALID;
     }
     if (status == ESK_OK) {
         status = halves_mount(volume, esk_volume_scratch(volume));
@@ -384,7 +388,8 @@ int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
     if (esk_table_is_open(volume, info->id)) {
         return ESK_E_BUSY;
     }
-    if (info->kind != kind ||
+    bool is_other = ESK_SHAPE_ALL_SERIES && kind != ESK_TABLE_SERIES;
+    if (info->kind != kind || is_other ||
         info->codec > (kind == ESK_TABLE_SERIES ? ESK_CODEC_PACKED : 0) ||
         info->incompatible_features != 0) {
         return ESK_E_UNSUPPORTED;

@@ -123,11 +123,11 @@ static bool byte_is_own(uint16_t at) {
 /// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
 static int super_is_torn(const struct esk_region *region, esk_page_id id,
                          const uint8_t *super) {
-    uint8_t erased = region->envelope.erased_value;
+    uint8_t erased = esk_envelope_erased(&region->envelope);
     uint8_t piece[PIECE_BYTES];
     bool is_super = false; /* it has bits that all superblocks have */
     bool is_other = false; /* it has bits that `super` does not have */
-    for (uint16_t at = 0; at < region->envelope.page_bytes;
+    for (uint16_t at = 0; at < esk_envelope_page_bytes(&region->envelope);
          at = (uint16_t)(at + PIECE_BYTES)) {
         int status = esk_region_peek(region, id, at, piece, PIECE_BYTES);
         if (status == ESK_E_IO) {

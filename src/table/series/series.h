@@ -135,7 +135,7 @@ esk_shape(const struct esk_series *series) {
 /// The parts of the program.
 static inline const struct esk_series_parts *
 esk_parts(const struct esk_series *series) {
-    return ESK_SHAPED_SERIES(&esk_shape_parts, series->parts);
+    return ESK_SHAPED_PARTS(&esk_shape_parts, series->parts);
 }
 
 /// Rows with smaller keys are dropped; 0: none.
@@ -163,19 +163,25 @@ static inline bool esk_is_broken(const struct esk_series *series) {
 static inline struct esk_ring *esk_var_ring(const struct esk_series *series) {
     return ESK_SHAPED_SERIES(
         esk_shape_series.var_offset == ESK_SERIES_NO_VAR ? NULL : series->var,
-        series->var);
+        ESK_SHAPED_PARTS(esk_shape_parts.var == NULL ? NULL : series->var,
+                         series->var));
 }
 
 /// The sync journal's ring; NULL: syncs seal.
 static inline struct esk_ring *esk_sync_ring(const struct esk_series *series) {
     return ESK_SHAPED_SERIES(
-        ESK_SHAPE_SYNC_BLOCKS == 0 ? NULL : series->journal, series->journal);
+        ESK_SHAPE_SYNC_BLOCKS == 0 ? NULL : series->journal,
+        ESK_SHAPED_PARTS(esk_shape_parts.sync == NULL ? NULL : series->journal,
+                         series->journal));
 }
 
 /// The part of a table with packed pages; NULL: its pages are raw.
 static inline const struct esk_series_packed *
 esk_packed(const struct esk_series *series) {
-    return ESK_SHAPED_SERIES(NULL, series->packed);
+    return ESK_SHAPED_SERIES(
+        NULL,
+        ESK_SHAPED_PARTS(esk_shape_parts.packed == NULL ? NULL : series->packed,
+                         series->packed));
 }
 
 /* series.c: small functions for all files. */

@@ -204,6 +204,7 @@ ESK_APART int esk_series_open_with(struct esk_series **series,
     struct esk_series_shape shape;
 
     *series = NULL;
+    parts = ESK_SHAPED_PARTS(&esk_shape_parts, parts);
     /* Any arena that is large enough for the table has room for it. */
     ESK_TRY(esk_volume_memory_read(volume, &carved, sizeof(struct open_scratch),
                                    &page));

@@ -36,7 +36,7 @@ _Static_assert(
     "constants of a tree's memory");
 
 static bool store_packs(const struct esk_node_store *store) {
-    return ESK_SHAPED_TREE(false, (store->flags & ESK_STORE_PACKS) != 0);
+    return ESK_SHAPED_CONFIG(false, (store->flags & ESK_STORE_PACKS) != 0);
 }
 
 /// Whether the program has what the store needs: one with a shape cannot have
@@ -149,14 +149,6 @@ static bool is_lru_n(const struct esk_btree_layout *layout,
     return layout->shares && config->policy == ESK_TREE_LRU_N;
 }
 
-/// The batches in place of `config`, or those that merging needs.
-static const struct esk_tree_batches *
-batches_of(const struct esk_tree_config *config) {
-    return config->batches == NULL && config->merge != NULL
-               ? config->merge->batches
-               : config->batches;
-}
-
 /// Bytes of the handle that the tree uses.
 static uint16_t handle_bytes(const struct esk_btree_layout *layout,
                              const struct esk_tree_config *config) {
@@ -165,8 +157,9 @@ static uint16_t handle_bytes(const struct esk_btree_layout *layout,
                    ? sizeof(struct esk_tree)
                    : offsetof(struct esk_tree, pool_offsets);
     }
-    return batches_of(config) != NULL ? offsetof(struct esk_tree, committed)
-                                      : offsetof(struct esk_tree, before);
+    return ESK_TREE_BATCHES_OF(*config) != NULL
+               ? offsetof(struct esk_tree, committed)
+               : offsetof(struct esk_tree, before);
 }
 
 /// A page, or a node's share of one.
@@ -199,7 +192,7 @@ static int memory_carve(struct esk_arena *arena, uint16_t page_bytes,
     memory->own =
         esk_arena_take(arena, own_bytes(page_bytes, layout, config->store));
     memory->batch = NULL;
-    if (batches_of(config) != NULL) {
+    if (ESK_TREE_BATCHES_OF(*config) != NULL) {
         memory->batch = esk_arena_take(arena, (uint32_t)sizeof *memory->batch +
                                                   (uint32_t)sizeof(uint32_t) *
                                                       batch_pages(config));
@@ -330,9 +323,11 @@ static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
     memset(made, 0, memory.tree_bytes);
     if (ESK_SHAPED_TREE(false, true)) {
         made->layout = *layout;
+    }
+    if (ESK_SHAPED_CONFIG(false, true)) {
         made->store = config->store;
         made->merge = config->merge;
-        made->batches = batches_of(config);
+        made->batches = ESK_TREE_BATCHES_OF(*config);
         made->write_cache = cache_of(config);
     }
     layout = esk_tree_layout(made);

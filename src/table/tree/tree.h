@@ -354,32 +354,41 @@ esk_tree_layout_given(const struct esk_tree *tree) {
 
 static inline const struct esk_node_store *
 esk_tree_store(const struct esk_tree *tree) {
-    return ESK_SHAPED_TREE(esk_shape_config.store, tree->store);
+    return ESK_SHAPED_CONFIG(esk_shape_config.store, tree->store);
 }
 
 static inline const struct esk_tree_merge *
 esk_tree_merge(const struct esk_tree *tree) {
-    return ESK_SHAPED_TREE(esk_shape_config.merge, tree->merge);
+    return ESK_SHAPED_CONFIG(esk_shape_config.merge, tree->merge);
 }
+
+/// The batches in place of `config`, or those that merging needs. As a
+/// function's argument a constant's address hides its value from a compiler.
+#define ESK_TREE_BATCHES_OF(config)                                            \
+    ((config).batches == NULL && (config).merge != NULL                        \
+         ? (config).merge->batches                                             \
+         : (config).batches)
 
 static inline const struct esk_tree_batches *
 esk_tree_batches(const struct esk_tree *tree) {
-    return ESK_SHAPED_TREE(esk_shape_config.batches, tree->batches);
+    return ESK_SHAPED_CONFIG(ESK_TREE_BATCHES_OF(esk_shape_config),
+                             tree->batches);
 }
 
 /// NULL: the tree has none.
 static inline struct esk_tree_batch *
 esk_tree_batch(const struct esk_tree *tree) {
-    return ESK_SHAPED_TREE(
-        esk_shape_config.batches == NULL ? NULL : tree->batch, tree->batch);
+    return ESK_SHAPED_CONFIG(
+        ESK_TREE_BATCHES_OF(esk_shape_config) == NULL ? NULL : tree->batch,
+        tree->batch);
 }
 
 /// Whether a change of several pages can be begun: batches, and merges in
 /// place.
 static inline bool esk_tree_has_batches(const struct esk_tree *tree) {
-    return ESK_SHAPED_TREE(
+    return ESK_SHAPED_CONFIG(
         (esk_shape_config.store->flags & ESK_STORE_OVERWRITES) == 0 ||
-            esk_shape_config.batches != NULL || esk_shape_config.merge != NULL,
+            ESK_TREE_BATCHES_OF(esk_shape_config) != NULL,
         ((void)tree, true));
 }
 
@@ -394,17 +403,21 @@ static inline bool esk_tree_redirects(const struct esk_tree *tree) {
 
 static inline const struct esk_tree_write_cache *
 esk_tree_write_cache(const struct esk_tree *tree) {
-    return ESK_SHAPED_TREE(esk_shape_config.write_cache, tree->write_cache);
+    return ESK_SHAPED_CONFIG(esk_shape_config.write_cache, tree->write_cache);
 }
 
 /// NULL: there is no write cache.
 static inline struct esk_tree_kept *esk_tree_kept(const struct esk_tree *tree) {
-    return ESK_SHAPED_TREE(
+    return ESK_SHAPED_CONFIG(
         esk_shape_config.write_cache == NULL ? NULL : tree->kept, tree->kept);
 }
 
 static inline bool esk_tree_is_lru_n(const struct esk_tree *tree) {
-    return ESK_SHAPED_TREE(false, tree->lru_n);
+    return ESK_SHAPED_TREE(false,
+                           ESK_SHAPED_CONFIG((esk_shape_config.store->flags &
+                                              ESK_STORE_SHARES) != 0 &&
+                                                 tree->lru_n,
+                                             tree->lru_n));
 }
 
 static inline bool esk_tree_overwrites(const struct esk_tree *tree) {
@@ -412,7 +425,7 @@ static inline bool esk_tree_overwrites(const struct esk_tree *tree) {
 }
 
 static inline bool esk_tree_packs(const struct esk_tree *tree) {
-    return ESK_SHAPED_TREE(
+    return ESK_SHAPED_CONFIG(
         false, (esk_tree_store(tree)->flags & ESK_STORE_PACKS) != 0);
 }
 
@@ -422,7 +435,7 @@ static inline bool esk_tree_shares(const struct esk_tree *tree) {
 
 /// Whether the path's nodes are copied into tree->page.
 static inline bool esk_tree_gathers(const struct esk_tree *tree) {
-    return ESK_SHAPED_TREE(esk_shape_config.store->gather != NULL, true) &&
+    return ESK_SHAPED_CONFIG(esk_shape_config.store->gather != NULL, true) &&
            tree->page != NULL;
 }
 

@@ -165,7 +165,8 @@ int esk_tree_reader_open(struct esk_tree **reader, struct esk_tree *tree,
     ESK_ASSERT(reader != NULL);
     struct esk_arena carved;
     struct reader_memory memory;
-    ESK_ASSERT(!ESK_SHAPED_TREE(true, false)); /* a reader has its own store */
+    ESK_ASSERT(
+        !ESK_SHAPED_CONFIG(true, false)); /* a reader has its own store */
     *reader = NULL;
     ESK_TRY(esk_table_live(tree));
     if (is_reader(tree)) {

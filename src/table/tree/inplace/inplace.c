@@ -33,7 +33,7 @@ static esk_page_id page_from(struct esk_tree *tree, uint32_t at) {
     if (esk_tree_redirects(tree)) {
         from = esk_tree_batches(tree)->find(tree, at);
     }
-    if (ESK_SHAPED_TREE(has_journal(tree), true) && at == tree->redo) {
+    if (ESK_SHAPED_CONFIG(has_journal(tree), true) && at == tree->redo) {
         from = ESK_INPLACE_JOURNAL;
     }
     return tree->ring.region.first_page + from;
