@@ -58,8 +58,10 @@ def show(metric, query, value, unit, config=CONFIG):
     )
 
 
-def written(schema, queries, out=OUT):
-    """Writes app.h, app.c and programs.h; returns each query's text."""
+def written(schema, queries, out=None):
+    """Writes app.h, app.c and programs.h; returns each query's text, the
+    tables, and the bytes of the programs."""
+    out = out or OUT
     out.mkdir(parents=True, exist_ok=True)
     (header, source), made = compile_text(schema, queries, "app")
     (out / "app.h").write_text(header)

@@ -40,76 +40,67 @@ struct esk_order {
     uint16_t down; ///< bit i: key i falls
 };
 
-/// Compares the keys of two records: < 0, 0 or > 0. NULL comes before all
-/// values, and last where the key falls.
+/// Compares the keys of a row and of a record, whose NULLs are behind its
+/// slots: < 0, 0 or > 0. NULL comes before all values, and last where the key
+/// falls.
 int8_t esk_order_compare(const struct esk_order *by, const esk_slot *a,
-                         const uint8_t *a_nulls, const esk_slot *b,
-                         const uint8_t *b_nulls);
+                         const uint8_t *a_nulls, const esk_slot *record);
 
 /// What the bytes of a record are a multiple of: AVR aligns nothing.
 #define ESK_RECORD_UNIT (sizeof(void *) <= 2 ? 1u : sizeof(esk_slot))
 
+/// Bytes of a record's place in the order.
+#define ESK_RECORD_NUMBER 2u
+
 /// Bytes of a record of a top or of groups, and of the memory of `capacity`.
 #define ESK_RECORD_BYTES(slots)                                                \
-    ((uint32_t)(((slots) * (sizeof(esk_slot) + 1u) + 4u + ESK_RECORD_UNIT -    \
-                 1u) /                                                         \
-                ESK_RECORD_UNIT * ESK_RECORD_UNIT))
+    ((uint32_t)(((slots) * (sizeof(esk_slot) + 1u) + ESK_RECORD_UNIT - 1u) /   \
+                    ESK_RECORD_UNIT * ESK_RECORD_UNIT +                        \
+                ESK_RECORD_NUMBER))
 
-/// Records in memory of the caller's: the first `capacity` of those pushed, in
-/// order, or one a key. Zero `count` and so on are EskerDB's.
+/// Records in memory of the caller's: the first `capacity` of those pushed, or
+/// one a key, in order. They are copied from a row of slots of the caller's and
+/// to it. `count` and `at` are EskerDB's.
 struct esk_records {
     struct esk_order by;
     uint16_t capacity;
-    uint8_t *memory; ///< ESK_RECORD_BYTES(slots) each, aligned for a slot
-    uint32_t arrivals;
     uint16_t count;
+    uint16_t at;      ///< number of the record of the row; or the next place
+    uint8_t *memory;  ///< ESK_RECORD_BYTES(slots) each, aligned for a slot
+    esk_slot *values; ///< the row
+    uint8_t *nulls;   ///< for each slot, 1: it is NULL
 };
 
-/// Pushes a record: a heap has the first `capacity` ones, and drops the others.
-/// Records with equal keys keep their order.
-/// Returns  ESK_OK; ESK_NOT_FOUND: a record, this one or another, was dropped.
-/// Costs    log2(capacity) comparisons and swaps.
-int esk_topk_push(struct esk_records *records, const esk_slot *values,
-                  const uint8_t *nulls);
+/// Pushes the row: the first `capacity` ones in order are kept, and the others
+/// dropped. Rows with equal keys keep their order.
+/// Returns  ESK_OK; ESK_NOT_FOUND: a row, this one or another, was dropped.
+/// Costs    log2(count) comparisons; 2 bytes are moved for each record behind.
+int esk_topk_push(struct esk_records *records);
 
-/// Puts the records in order: 0 .. count - 1. No push may follow but after
-/// esk_records_clear.
-/// Costs    count * log2(count) comparisons and swaps.
-void esk_topk_sort(struct esk_records *records);
+/// Sets the row to the record at place `at` of the order, 0 at first, and goes
+/// on to the next place. Of groups the order is that of the keys.
+/// Returns  ESK_OK; ESK_END.
+int esk_records_next(struct esk_records *records);
 
 /// What stands for all values: a quantile is so many ten-thousandths.
 #define ESK_QUANTILE_WHOLE 10000u
 
-/// Copies the record that `part` ten-thousandths of the sorted records reach:
+/// Sets the row to the record that `part` ten-thousandths of the records reach:
 /// of n records the one at place n * part / 10,000 from 1, rounded up, and at
-/// least the first. 5,000 is the lower median.
-/// values, nulls  out: NULL without records.
+/// least the first. 5,000 is the lower median. Without records it is NULL.
 /// Returns  ESK_OK; ESK_NOT_FOUND: there are no records.
-int esk_topk_quantile(const struct esk_records *records, uint16_t part,
-                      esk_slot *values, uint8_t *nulls);
+int esk_topk_quantile(struct esk_records *records, uint16_t part);
 
-/// Finds the record of a key, or makes it, with NULL in the other slots.
-/// index    out.
+/// Finds the record of the row's key, or makes it of the row.
 /// Returns  ESK_OK; ESK_NOT_FOUND: it was made; ESK_E_LIMIT: there are
 ///          `capacity` others.
-/// Costs    a CRC of the key, and a comparison for each record on the way from
-///          its place: few until three quarters are used.
-int esk_groups_find(struct esk_records *records, const esk_slot *values,
-                    const uint8_t *nulls, uint16_t *index);
+/// Costs    as esk_topk_push.
+int esk_groups_find(struct esk_records *records);
 
-/// Finds the first record of groups from place `index` on, 0 at first.
-/// Returns  ESK_OK; ESK_END.
-int esk_groups_next(const struct esk_records *records, uint16_t *index);
-
-/// Copies a record's slots from `from` on: to registers, or from them.
-void esk_records_get(const struct esk_records *records, uint16_t index,
-                     uint8_t from, esk_slot *values, uint8_t *nulls);
-void esk_records_set(struct esk_records *records, uint16_t index, uint8_t from,
-                     const esk_slot *values, const uint8_t *nulls);
-
-/// Whether a record has this key.
-bool esk_records_is_key(const struct esk_records *records, uint16_t index,
-                        const esk_slot *values, const uint8_t *nulls);
+/// Copies the record that was found to the row; and the row to it, but for its
+/// key.
+void esk_records_get(const struct esk_records *records);
+void esk_records_set(const struct esk_records *records);
 
 /// Removes all records. Also how records start.
 void esk_records_clear(struct esk_records *records);

@@ -93,10 +93,8 @@ int esk_runs_begin(struct esk_runs *runs, const struct esk_order *by,
 
 /// Adds a record. Records with equal keys keep their order.
 /// Returns  ESK_OK; ESK_AGAIN: first make a step; ESK_E_LIMIT.
-/// Costs    log2(records in memory) comparisons; all of them are sorted at the
-///          first ESK_AGAIN of a run.
-int esk_runs_push(struct esk_runs *runs, const esk_slot *values,
-                  const uint8_t *nulls);
+/// Costs    as esk_topk_push.
+int esk_runs_push(struct esk_runs *runs, esk_slot *values, uint8_t *nulls);
 
 /// Gives the next record in order. No push may follow.
 /// Returns  ESK_OK; ESK_AGAIN: first make a step; ESK_END; ESK_E_LIMIT: the

@@ -99,6 +99,12 @@ enum esk_window {
     ESK_WINDOW_SLOTS = 5,
 };
 
+/// QUANTILE: the part of all records, in ten-thousandths.
+enum esk_quantile_part {
+    ESK_QUANTILE_PART_MAX = 10000,
+    ESK_QUANTILE_PART_NONE = 0x7FFF, ///< the helper is emptied instead
+};
+
 /// Which of them AGG, AGGC and FAGG update.
 enum esk_window_mask {
     ESK_WINDOW_HAS_COUNT = 1,
@@ -134,10 +140,14 @@ enum esk_for_range_offset {
 enum esk_text_how {
     ESK_TEXT_RELATION = 3,  ///< bits: 0 <, 1 <=, 2 =, 3 <>
     ESK_TEXT_IF = 4,        ///< jump where true; else unless true
-    ESK_TEXT_PREFIX = 8,    ///< only as many bytes as the constant has
+    ESK_TEXT_LIKE = 8,      ///< equal: as the pattern says, else above
     ESK_TEXT_REFERRED = 16, ///< the text that a register refers to
     ESK_TEXT_ALL = 31,
 };
+
+/// In a pattern of TEXT, in front of a % or _ that is no wildcard: no byte of
+/// UTF-8.
+#define ESK_TEXT_ESCAPE 0xFFu
 
 /// A reference to a text of at most 255 bytes, in a register: offset * 256 +
 /// bytes, in the program; or -1 minus that, in the texts of the parameters.
@@ -194,34 +204,33 @@ enum esk_op {
     ESK_OP_GET = 27,     ///< c a off8: the row with key a; jump: none
 
     /* Top-k and groups. */
-    ESK_OP_PUSH = 28,  ///< h
-    ESK_OP_GROUP = 29, ///< h
-    ESK_OP_FORH = 30,  ///< h off16
-    ESK_OP_NEXTH = 31, ///< h body16
+    ESK_OP_PUSH = 28,     ///< h
+    ESK_OP_GROUP = 29,    ///< h
+    ESK_OP_FORH = 30,     ///< h off16
+    ESK_OP_NEXTH = 31,    ///< h body16
+    ESK_OP_QUANTILE = 32, ///< h part16
 
     /* Text. */
-    ESK_OP_LDT = 32,  ///< r c n off16: n bytes of text into a slot
-    ESK_OP_TEXT = 33, ///< how c off16 bytes16 at16 n8 off8
+    ESK_OP_LDT = 33,    ///< r c n off16: n bytes of text into a slot
+    ESK_OP_TEXT = 34,   ///< how c off16 bytes16 at16 n8 off8
+    ESK_OP_LENGTH = 35, ///< r a n8: the characters of the n bytes from a on
+    ESK_OP_SUBSTR = 36, ///< r m8 a n8 skip16 count16: some of them, m bytes
+    ESK_OP_LDR = 37,    ///< r m8 a: the text that a refers to, m bytes
 
     /* Floats. */
-    ESK_OP_FADD = 34,  ///< r a b
-    ESK_OP_FSUB = 35,  ///< r a b
-    ESK_OP_FMUL = 36,  ///< r a b
-    ESK_OP_FDIV = 37,  ///< r a b
-    ESK_OP_FLOAT = 38, ///< r a: of an integer
-    ESK_OP_TRUNC = 39, ///< r a: toward 0, an integer
-    ESK_OP_FCMP = 40,  ///< r a b: integer a with float b: -1, 0, 1
-    ESK_OP_ROUND = 41, ///< r a digits8
-    ESK_OP_FSUM = 42,  ///< r w: the sum of a window of floats
-    ESK_OP_FAVG = 43,  ///< r w: the mean of a window of integers
-    ESK_OP_FAGG = 44,  ///< mask w a: floats
+    ESK_OP_FADD = 38,  ///< r a b
+    ESK_OP_FSUB = 39,  ///< r a b
+    ESK_OP_FMUL = 40,  ///< r a b
+    ESK_OP_FDIV = 41,  ///< r a b
+    ESK_OP_FLOAT = 42, ///< r a: of an integer
+    ESK_OP_TRUNC = 43, ///< r a: toward 0, an integer
+    ESK_OP_FCMP = 44,  ///< r a b: integer a with float b: -1, 0, 1
+    ESK_OP_ROUND = 45, ///< r a digits8
+    ESK_OP_FSUM = 46,  ///< r w: the sum of a window of floats
+    ESK_OP_FAVG = 47,  ///< r w: the mean of a window of integers
+    ESK_OP_FAGG = 48,  ///< mask w a: floats
 
-    /* Text in registers. */
-    ESK_OP_LENGTH = 45, ///< r a n8: the characters of the n bytes from a on
-    ESK_OP_SUBSTR = 46, ///< r m8 a n8 skip16 count16: some of them, m bytes
-    ESK_OP_LDR = 47,    ///< r m8 a: the text that a refers to, m bytes
-
-    ESK_OP_COUNT_OF_ALL = 48,
+    ESK_OP_COUNT_OF_ALL = 49,
 };
 
 #endif

@@ -186,9 +186,8 @@ static int page_write(struct esk_runs *runs, uint16_t count) {
     return ESK_OK;
 }
 
-/// Puts the records in memory in order, to be written.
+/// Begins to write the records in memory.
 static void spill_begin(struct esk_runs *runs) {
-    esk_topk_sort(&runs->records);
     runs->state = RUNS_SPILLED;
     runs->at = 0;
     if (runs->turn == 0) {
@@ -199,12 +198,14 @@ static void spill_begin(struct esk_runs *runs) {
 /// Writes the next page of the records in memory.
 static int spill_step(struct esk_runs *runs) {
     struct esk_records *records = &runs->records;
-    uint16_t count = (uint16_t)(records->count - runs->at);
-    count = count < runs->page_records ? count : runs->page_records;
-    for (uint16_t i = 0; i < count; i++) {
-        esk_slot *record = record_at(runs, runs->frame, i);
-        esk_records_get(records, (uint16_t)(runs->at + i), 0, record,
-                        nulls_of(runs, record));
+    uint16_t count = 0;
+    records->at = runs->at;
+    for (; count < runs->page_records; count++) {
+        records->values = record_at(runs, runs->frame, count);
+        records->nulls = nulls_of(runs, records->values);
+        if (esk_records_next(records) != ESK_OK) {
+            break;
+        }
     }
     ESK_TRY(page_write(runs, count));
     runs->at = (uint16_t)(runs->at + count);
@@ -215,11 +216,13 @@ static int spill_step(struct esk_runs *runs) {
     return ESK_OK;
 }
 
-int esk_runs_push(struct esk_runs *runs, const esk_slot *values,
-                  const uint8_t *nulls) {
+int esk_runs_push(struct esk_runs *runs, esk_slot *values, uint8_t *nulls) {
+    struct esk_records *records = &runs->records;
     if (runs->state == RUNS_FILLED) {
-        if (runs->records.count < runs->records.capacity) {
-            (void)esk_topk_push(&runs->records, values, nulls);
+        if (records->count < records->capacity) {
+            records->values = values;
+            records->nulls = nulls;
+            (void)esk_topk_push(records);
             return ESK_OK;
         }
         if (runs->inputs_max == 0) {
@@ -306,7 +309,7 @@ static esk_slot *least_take(struct esk_runs *runs) {
         esk_slot *record = record_at(runs, input_frame(runs, i), input->at);
         if (found == NULL ||
             esk_order_compare(&runs->records.by, record, nulls_of(runs, record),
-                              found, nulls_of(runs, found)) < 0) {
+                              found) < 0) {
             found = record;
             least = input;
         }
@@ -354,9 +357,8 @@ int esk_runs_next(struct esk_runs *runs, esk_slot *values, uint8_t *nulls) {
     struct esk_records *records = &runs->records;
     if (runs->state == RUNS_FILLED) {
         if (runs->turn == 0) {
-            esk_topk_sort(records);
             runs->state = RUNS_HELD;
-            runs->at = 0;
+            records->at = 0;
         } else if (records->count > 0) {
             spill_begin(runs);
         } else {
@@ -365,11 +367,9 @@ int esk_runs_next(struct esk_runs *runs, esk_slot *values, uint8_t *nulls) {
         }
     }
     if (runs->state == RUNS_HELD) {
-        if (runs->at == records->count) {
-            return ESK_END;
-        }
-        esk_records_get(records, runs->at++, 0, values, nulls);
-        return ESK_OK;
+        records->values = values;
+        records->nulls = nulls;
+        return esk_records_next(records);
     }
     if (runs->state != RUNS_GIVEN || input_waits(runs) != NULL) {
         return ESK_AGAIN;

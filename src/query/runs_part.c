@@ -44,8 +44,8 @@ void esk_program_set_scratch(struct esk_program *program,
 
 static int sort_run(struct esk_program *program, const uint8_t *op) {
     struct esk_program_helper *helper = &program->helpers[op[1]];
-    esk_slot *values = program->values + helper->first;
-    uint8_t *nulls = program->nulls + helper->first;
+    esk_slot *values = helper->records.values;
+    uint8_t *nulls = helper->records.nulls;
     struct esk_runs *runs = runs_of(helper);
     bool is_push = op[0] == ESK_OP_PUSH;
     int status = ESK_OK;
@@ -89,36 +89,8 @@ static int runs_run(struct esk_program *program, const uint8_t *op) {
                : esk_query_part_quantiles.run(program, op);
 }
 
-/// Checks the entries of helpers: as that of helpers, of one kind more.
-static bool runs_entries_check(struct esk_check *check) {
-    for (uint8_t i = check->code[ESK_PROGRAM_HELPERS]; i > 0; i--) {
-        const uint8_t *entry = check->code + check->at;
-        uint8_t slots = entry[ESK_PROGRAM_HELPER_SLOTS];
-        uint8_t keys = entry[ESK_PROGRAM_HELPER_KEYS];
-        bool holds = entry[ESK_PROGRAM_HELPER_KIND] != 0 &&
-                     entry[ESK_PROGRAM_HELPER_KIND] <= ESK_HELPER_RUNS &&
-                     slots != 0 && keys <= slots &&
-                     keys <= ESK_PROGRAM_HELPER_KEYS_MAX &&
-                     esk_check_registers(check, entry[ESK_PROGRAM_HELPER_FIRST],
-                                         slots) &&
-                     esk_load_u16(entry + ESK_PROGRAM_HELPER_CAPACITY) != 0;
-        if (!holds) {
-            return false;
-        }
-        check->at = (uint16_t)(check->at + ESK_PROGRAM_HELPER_BYTES);
-    }
-    return true;
-}
-
 static bool runs_check(struct esk_check *check, const uint8_t *op) {
-    if (op == NULL) {
-        return runs_entries_check(check);
-    }
-    if (!esk_query_part_quantiles.check(check, op)) {
-        return false;
-    }
-    return op[0] != ESK_OP_GROUP ||
-           esk_program_helper(check->code, op[1])[0] != ESK_HELPER_RUNS;
+    return esk_quantiles_check(check, op, ESK_HELPER_RUNS);
 }
 
 static void runs_carve(struct esk_program *program, struct esk_arena *arena) {

@@ -83,14 +83,16 @@ static const struct esk_order *compared_by;
 
 static int compare(const void *a, const void *b) {
     esk_slot x[SLOTS];
-    esk_slot y[SLOTS];
     uint8_t x_nulls[SLOTS];
-    uint8_t y_nulls[SLOTS];
+    struct {
+        esk_slot slots[SLOTS];
+        uint8_t nulls[SLOTS];
+    } y;
     uint32_t i = *(const uint32_t *)a;
     uint32_t j = *(const uint32_t *)b;
     record_make(i, x, x_nulls);
-    record_make(j, y, y_nulls);
-    int order = esk_order_compare(compared_by, x, x_nulls, y, y_nulls);
+    record_make(j, y.slots, y.nulls);
+    int order = esk_order_compare(compared_by, x, x_nulls, y.slots);
     return order != 0 ? order : i < j ? -1 : 1;
 }
 
@@ -189,7 +191,9 @@ ESK_TEST(runs_name_what_is_too_small) {
                   ESK_E_NO_MEMORY);
     /* Without a scratch the memory is the bound. */
     const struct esk_order one = {.slots = SLOTS, .keys = 2};
-    ESK_CHECK_INT(esk_runs_begin(&runs, &one, memory, 320, NULL), ESK_OK);
+    ESK_CHECK_INT(
+        esk_runs_begin(&runs, &one, memory, 10 * ESK_RECORD_BYTES(SLOTS), NULL),
+        ESK_OK);
     ESK_CHECK_INT(esk_runs_step(&runs), ESK_E_INVALID);
     ESK_CHECK_INT(push_all(10), ESK_OK);
     ESK_CHECK_INT(push_all(1), ESK_E_LIMIT);

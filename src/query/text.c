@@ -9,6 +9,7 @@
 /// A text is as long as its column; a shorter one has zeros at its end, which
 /// are below any other byte. So two texts compare as if both were as long as
 /// the longer one.
+#include "esker/generated.h"
 #include "query/program.h"
 
 static int8_t text_compare(const uint8_t *a, uint16_t a_bytes, const uint8_t *b,
@@ -124,13 +125,15 @@ static int text_run(struct esk_program *program, const uint8_t *op) {
             }
         }
     }
-    if ((how & ESK_TEXT_PREFIX) != 0 && bytes > text_bytes) {
-        bytes = text_bytes;
+    const uint8_t *in = table->row + esk_load_u16(op + 3);
+    int8_t order = 0;
+    if (has_row && (how & ESK_TEXT_LIKE) != 0) {
+        order = !esk_text_like(in, bytes, (const char *)text, text_bytes,
+                               (char)ESK_TEXT_ESCAPE);
+    } else if (has_row) {
+        order = text_compare(in, bytes, text, text_bytes);
     }
-    bool holds = has_row && esk_relation_holds(
-                                how & ESK_TEXT_RELATION,
-                                text_compare(table->row + esk_load_u16(op + 3),
-                                             bytes, text, text_bytes));
+    bool holds = has_row && esk_relation_holds(how & ESK_TEXT_RELATION, order);
     if (holds == ((how & ESK_TEXT_IF) != 0)) {
         program->next += op[10];
     }

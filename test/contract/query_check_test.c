@@ -102,19 +102,20 @@ ESK_TEST(program_check_refuses_programs_that_need_another_build) {
                                         query_sources, QUERY_SOURCES, &report),
                       ESK_E_UNSUPPORTED);
     }
-    /* Quantiles take a part of their own. */
+    /* Quantiles and runs take a part of their own. */
     static const struct esk_query_parts plain_helpers = {
         .helpers = &esk_query_part_helpers};
-    const char *quantile = ".regs 2\n.helper 2 1 1 0 0 1\nGROUP h0\nHALT";
-    ESK_CHECK_INT(checked(quantile), ESK_OK);
-    ESK_CHECK_INT(esk_program_check(query_assembly.bytes, query_assembly.count,
-                                    &plain_helpers, NULL, 0, &report),
-                  ESK_E_CORRUPT);
-    ESK_CHECK_INT(checked(".regs 2\n.flags 16\n.helper 4 1 1 0 0 1\nHALT"),
-                  ESK_OK);
-    ESK_CHECK_INT(esk_program_check(query_assembly.bytes, query_assembly.count,
-                                    &plain_helpers, NULL, 0, &report),
-                  ESK_E_CORRUPT);
+    static const char *const more[] = {
+        ".regs 2\n.helper 2 1 1 0 0 1\nQUANTILE h0 10000\nHALT",
+        ".regs 2\n.flags 16\n.helper 4 1 1 0 0 1\nHALT",
+    };
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+        ESK_CHECK_INT(checked(more[i]), ESK_OK);
+        ESK_CHECK_INT(esk_program_check(query_assembly.bytes,
+                                        query_assembly.count, &plain_helpers,
+                                        NULL, 0, &report),
+                      ESK_E_UNSUPPORTED);
+    }
     /* An instruction without its flag. */
     ESK_CHECK_INT(changed(".regs 1\nLDI64 r0 1\nHALT", ESK_PROGRAM_FLAGS, 0),
                   ESK_E_CORRUPT);
@@ -218,9 +219,8 @@ ESK_TEST(program_check_refuses_bytes_outside_of_rows) {
     refuses(texts, sizeof texts / sizeof texts[0]);
 }
 
-ESK_TEST(program_check_refuses_helpers_text_and_outputs_of_no_kind) {
+ESK_TEST(program_check_refuses_helpers_of_no_kind) {
     static const char *const texts[] = {
-        /* helpers */
         ".regs 2\nPUSH h0\nHALT",
         ".regs 2\n.helper 1 1 1 0 0 1\nGROUP h1\nHALT",
         ".regs 2\n.helper 3 1 1 0 0 1\nPUSH h0\nHALT",
@@ -228,11 +228,24 @@ ESK_TEST(program_check_refuses_helpers_text_and_outputs_of_no_kind) {
         ".regs 2\n.flags 16\n.helper 5 1 1 0 0 1\nHALT",
         ".regs 2\n.flags 16\n.helper 4 1 2 0 0 1\nHALT",
         ".regs 2\n.helper 4 1 1 0 0 1\nGROUP h0\nHALT",
+        ".regs 2\n.helper 2 1 1 0 0 1\nGROUP h0\nHALT",
+        ".regs 2\n.helper 2 1 1 0 0 1\nQUANTILE h1 0\nHALT",
+        ".regs 2\n.helper 2 1 1 0 0 1\nQUANTILE h0 10001\nHALT",
+        ".regs 2\n.helper 2 1 1 0 0 1\nQUANTILE h0 32766\nHALT",
+        ".regs 2\n.helper 3 1 1 0 0 1\nQUANTILE h0 0\nHALT",
+        ".regs 2\n.helper 4 1 1 0 0 1\nQUANTILE h0 0\nHALT",
         ".regs 2\n.flags 16\n.helper 1 0 0 0 0 1\nHALT",
         ".regs 2\n.flags 16\n.helper 1 1 2 0 0 1\nHALT",
         ".regs 2\n.flags 16\n.helper 1 2 1 1 0 1\nHALT",
         ".regs 2\n.flags 16\n.helper 1 1 1 0 0 0\nHALT",
         ".regs 40\n.flags 16\n.helper 1 20 17 0 0 1\nHALT",
+    };
+    query_start(0);
+    refuses(texts, sizeof texts / sizeof texts[0]);
+}
+
+ESK_TEST(program_check_refuses_text_and_outputs_of_no_kind) {
+    static const char *const texts[] = {
         /* text */
         ".table 0\n.regs 2\nLDT r0 c0 0 0\nHALT",
         ".table 0\n.regs 2\nLDT r0 c0 9 0\nHALT",

@@ -188,17 +188,17 @@ ESK_TEST(query_advance_ends_the_loop_of_the_next_table_with_its_own_cursor) {
 }
 
 ESK_TEST(query_quantiles_are_values_at_a_place_of_the_order) {
-    /* Of n temperatures each part, as GROUP of a sort gives it. */
+    /* Of n temperatures each part, as QUANTILE gives it. */
     static const struct {
         uint32_t rows;
         const char *rows_text;
     } cases[] = {
-        {0, "-;-;-;-;-;-;"},
-        {1, "-20;-20;-20;-20;-20;-20;"},
+        {0, "-;-;-;-;-;"},
+        {1, "-20;-20;-20;-20;-20;"},
         /* -20 17 54 -9 */
-        {4, "-20;-20;-9;17;54;54;"},
+        {4, "-20;-20;-9;17;54;"},
         /* and 28 65 2 39 */
-        {8, "-20;-9;17;39;65;65;"},
+        {8, "-20;-9;17;39;65;"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         query_start(cases[i].rows);
@@ -208,22 +208,20 @@ ESK_TEST(query_quantiles_are_values_at_a_place_of_the_order) {
                 query_rows(
                     ".table 0\n.regs 8\n.helper 2 1 1 0 0 8\n.out int r0\n"
                     "FOR c0 0 r1 r1 x\nb: LD r0 c0.i32 4\nPUSH h0\n"
-                    "NEXT c0 b\nx: LDI8 r0 0\nGROUP h0\nEMIT\n"
-                    "LDI16 r0 2500\nGROUP h0\nEMIT\n"
-                    "LDI16 r0 5000\nGROUP h0\nEMIT\n"
-                    "LDI16 r0 7500\nGROUP h0\nEMIT\n"
-                    "LDI16 r0 10000\nGROUP h0\nEMIT\n"
-                    "LDI16 r0 12000\nGROUP h0\nEMIT\nHALT",
+                    "NEXT c0 b\nx: QUANTILE h0 0\nEMIT\n"
+                    "QUANTILE h0 2500\nEMIT\nQUANTILE h0 5000\nEMIT\n"
+                    "QUANTILE h0 7500\nEMIT\nQUANTILE h0 10000\nEMIT\n"
+                    "HALT",
                     budget),
                 cases[i].rows_text);
         }
     }
-    /* NULL empties it, and so does a record that follows. */
+    /* 32767 empties it, and so does a record that follows. */
     ESK_CHECK_TEXT(query_rows(".regs 1\n.helper 2 1 1 0 0 8\n.out int r0\n"
-                              "LDI8 r0 5\nPUSH h0\nLDI8 r0 0\nGROUP h0\n"
-                              "LDI8 r0 7\nPUSH h0\nLDI8 r0 0\nGROUP h0\n"
-                              "EMIT\nNULL r0\nGROUP h0\nLDI8 r0 0\n"
-                              "GROUP h0\nEMIT\nHALT",
+                              "LDI8 r0 5\nPUSH h0\nQUANTILE h0 0\n"
+                              "LDI8 r0 7\nPUSH h0\nQUANTILE h0 0\n"
+                              "EMIT\nQUANTILE h0 32767\n"
+                              "QUANTILE h0 0\nEMIT\nHALT",
                               0),
                    "7;-;");
     /* Its bound is that of the sort. */
@@ -275,7 +273,7 @@ ESK_TEST(query_sorts_more_rows_than_memory_holds_through_a_scratch) {
 
 /// Runs a program over `names` whose parameter is a text of "alphabet".
 static const char *with_text(const char *code, uint16_t offset, uint8_t bytes) {
-    static const char texts[] = "alphabeta";
+    static const char texts[] = "alphabetaa%_eta%_";
     char text[256];
     snprintf(text, sizeof text,
              ".table 4\n.regs 8\n.params 1\n.out rowtext c0 0 12\n"
@@ -300,8 +298,16 @@ ESK_TEST(query_parameters_are_texts_of_the_caller) {
     ESK_CHECK_TEXT(with_text("TEXT 18 c0 0 12 0 0 n", 5, 4), "beta;");
     ESK_CHECK_TEXT(with_text("TEXT 18 c0 0 12 0 0 n", 0, 9), "");
     ESK_CHECK_TEXT(with_text("TEXT 18 c0 0 12 0 0 n", 0, 0), "");
-    ESK_CHECK_TEXT(with_text("TEXT 26 c0 0 12 0 0 n", 0, 1),
+    /* LIKE 'a', 'a%', '_eta', '%_eta%', and not. */
+    ESK_CHECK_TEXT(with_text("TEXT 26 c0 0 12 0 0 n", 0, 1), "");
+    ESK_CHECK_TEXT(with_text("TEXT 26 c0 0 12 0 0 n", 9, 2),
                    "abcdefghijkl;alpha;");
+    ESK_CHECK_TEXT(with_text("TEXT 26 c0 0 12 0 0 n", 11, 4), "beta;");
+    ESK_CHECK_TEXT(with_text("TEXT 26 c0 0 12 0 0 n", 10, 6), "beta;");
+    ESK_CHECK_TEXT(with_text("TEXT 30 c0 0 12 0 0 n", 11, 4),
+                   "abcdefghijkl;alpha;gamma;");
+    ESK_CHECK_TEXT(with_text("TEXT 27 c0 0 12 0 0 n", 9, 2), "beta;gamma;");
+    ESK_CHECK_TEXT(with_text("TEXT 26 c0 0 12 7 0 n", 9, 2), "");
     ESK_CHECK_TEXT(with_text("TEXT 22 c0 0 12 0 0 n", 0, 5),
                    "abcdefghijkl;beta;gamma;");
     /* A register that is NULL refers to nothing. */

@@ -19,22 +19,23 @@ static const struct {
     const char *name;
     const char *operands;
 } ops[ESK_OP_COUNT_OF_ALL] = {
-    {"HALT", ""},        {"EMIT", ""},         {"NULL", "1"},
-    {"MOV", "11"},       {"LDI8", "11"},       {"LDI16", "12"},
-    {"LDI32", "14"},     {"LDI64", "18"},      {"LD", "1t2"},
-    {"NULLIF", "11"},    {"CLEAR", "1"},       {"AGG", "111"},
-    {"AGGC", "11t2"},    {"SUM", "11"},        {"ADD", "111"},
-    {"SUB", "111"},      {"MUL", "111"},       {"DIV", "111"},
-    {"REM", "111"},      {"IF", "111j"},       {"IFC", "11t21j"},
-    {"JMP", "j"},        {"JMP16", "J"},       {"FOR", "1J111*"},
-    {"NEXT", "1b"},      {"COUNT", "11"},      {"ADVANCE", "11j"},
-    {"GET", "11j"},      {"PUSH", "1"},        {"GROUP", "1"},
-    {"FORH", "1J"},      {"NEXTH", "1b"},      {"LDT", "1112"},
-    {"TEXT", "1122b1j"}, {"FADD", "111"},      {"FSUB", "111"},
-    {"FMUL", "111"},     {"FDIV", "111"},      {"FLOAT", "11"},
-    {"TRUNC", "11"},     {"FCMP", "111"},      {"ROUND", "111"},
-    {"FSUM", "11"},      {"FAVG", "11"},       {"FAGG", "111"},
-    {"LENGTH", "111"},   {"SUBSTR", "111122"}, {"LDR", "111"},
+    {"HALT", ""},         {"EMIT", ""},        {"NULL", "1"},
+    {"MOV", "11"},        {"LDI8", "11"},      {"LDI16", "12"},
+    {"LDI32", "14"},      {"LDI64", "18"},     {"LD", "1t2"},
+    {"NULLIF", "11"},     {"CLEAR", "1"},      {"AGG", "111"},
+    {"AGGC", "11t2"},     {"SUM", "11"},       {"ADD", "111"},
+    {"SUB", "111"},       {"MUL", "111"},      {"DIV", "111"},
+    {"REM", "111"},       {"IF", "111j"},      {"IFC", "11t21j"},
+    {"JMP", "j"},         {"JMP16", "J"},      {"FOR", "1J111*"},
+    {"NEXT", "1b"},       {"COUNT", "11"},     {"ADVANCE", "11j"},
+    {"GET", "11j"},       {"PUSH", "1"},       {"GROUP", "1"},
+    {"FORH", "1J"},       {"NEXTH", "1b"},     {"QUANTILE", "12"},
+    {"LDT", "1112"},      {"TEXT", "1122b1j"}, {"LENGTH", "111"},
+    {"SUBSTR", "111122"}, {"LDR", "111"},      {"FADD", "111"},
+    {"FSUB", "111"},      {"FMUL", "111"},     {"FDIV", "111"},
+    {"FLOAT", "11"},      {"TRUNC", "11"},     {"FCMP", "111"},
+    {"ROUND", "111"},     {"FSUM", "11"},      {"FAVG", "11"},
+    {"FAGG", "111"},
 };
 
 /// What follows IF_ and UNLESS_, also of IFC; and when IF_ jumps.
@@ -177,8 +178,7 @@ static bool op_put(struct assembler *assembler, char **words, unsigned count) {
     if (op == ESK_OP_COUNT_OF_ALL) {
         return fail(assembler, "no opcode", words[0]);
     }
-    uint8_t flag = op >= ESK_OP_LENGTH    ? ESK_PROGRAM_TEXT
-                   : op >= ESK_OP_FADD    ? ESK_PROGRAM_FLOATS
+    uint8_t flag = op >= ESK_OP_FADD      ? ESK_PROGRAM_FLOATS
                    : op >= ESK_OP_LDT     ? ESK_PROGRAM_TEXT
                    : op >= ESK_OP_PUSH    ? ESK_PROGRAM_HELPED
                    : op >= ESK_OP_ADVANCE ? ESK_PROGRAM_JOINS

@@ -36,7 +36,7 @@ static const char *const mutant_seeds[] = {
     "FOR c0 0 r0 r0 x\nb: LD r0 c0.i32 4\nLD r5 c0.u32 0\nPUSH h1\n"
     "FOR c1 0 r0 r0 y\nc: PUSH h0\nNEXT c1 c\ny: NEXT c0 b\n"
     "x: FORH h0 z\nd: EMIT\nNEXTH h0 d\n"
-    "z: LDI16 r5 5000\nGROUP h1\nEMIT\nNULL r5\nGROUP h1\nHALT",
+    "z: QUANTILE h1 5000\nEMIT\nQUANTILE h1 32767\nHALT",
     ".table 4\n.table 3\n.regs 24\n.params 2\n.out text r0 16\n"
     "FOR c0 1 r0 r0 x\n"
     "b: LDT r2 c0 8 0\nLDT r3 c0 4 8\nLENGTH r7 r2 16\n"

@@ -29,6 +29,19 @@ class Statements:
     def chance(self, percent: int) -> bool:
         return self.dice.randrange(100) < percent
 
+    def pattern(self) -> str:
+        """Of LIKE."""
+        word = self.pick(*WORDS)
+        return self.pick(
+            f"{word}%",
+            f"{word}%",
+            f"%{word[1:]}",
+            f"%{word[1:2]}%",
+            f"{word[:1]}_%",
+            f"_{word[1:]}",
+            f"%{word[-1:]}_",
+        )
+
     # Expressions ------------------------------------------------------------
 
     def column(self, names) -> str:
@@ -132,7 +145,7 @@ class Statements:
         if kind == 8 and table["texts"]:
             name = self.column(table["texts"])
             if self.chance(50):
-                return f"{name} {no}LIKE '{self.pick(*WORDS)}%'"
+                return f"{name} {no}LIKE '{self.pattern()}'"
             text = self.text_value(table, self.pick(0, 0, depth, 2))
             if self.chance(20):
                 return f"length({text}) {self.pick(*COMPARISONS)} 3"

@@ -419,20 +419,29 @@ def test_the_example_runs_two_queries_at_a_time(tmp_path):
     ]
 
 
-def test_the_benchmark_of_queries_compiles(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("schema", "queries", "sides"),
+    [
+        ("schema.sql", "queries.sql", "sides.c"),
+        ("chips_schema.sql", "chips.sql", "chip_sides.c"),
+    ],
+)
+def test_the_benchmark_of_queries_compiles(
+    tmp_path, monkeypatch, schema, queries, sides
+):
     if not Path("/usr/include/sqlite3.h").exists():
         pytest.skip("no sqlite3.h")
     monkeypatch.syspath_prepend(sp.ROOT / "bench")
     bench = importlib.import_module("bench_query")
     bench.written(
-        (bench.HERE / "schema.sql").read_text(),
-        (bench.HERE / "queries.sql").read_text(),
+        (bench.HERE / schema).read_text(),
+        (bench.HERE / queries).read_text(),
         tmp_path,
     )
     sp.run(
         "gcc", *sp.FLAGS, "-D_POSIX_C_SOURCE=200809L", "-fsyntax-only",
         f"-I{sp.ROOT}", f"-I{sp.ROOT}/include", f"-I{tmp_path}",
-        bench.HERE / "sides.c",
+        bench.HERE / sides,
     )  # fmt: skip
 
 

@@ -25,8 +25,8 @@ WIDE, FLOATS, TEXT, JOINS, HELPED, RANGED = 1, 2, 4, 8, 16, 32
 NAMES = (
     "HALT EMIT NULL MOV LDI8 LDI16 LDI32 LDI64 LD NULLIF CLEAR AGG AGGC SUM "
     "ADD SUB MUL DIV REM IF IFC JMP JMP16 FOR NEXT COUNT ADVANCE GET PUSH "
-    "GROUP FORH NEXTH LDT TEXT FADD FSUB FMUL FDIV FLOAT TRUNC FCMP ROUND "
-    "FSUM FAVG FAGG LENGTH SUBSTR LDR"
+    "GROUP FORH NEXTH QUANTILE LDT TEXT LENGTH SUBSTR LDR FADD FSUB FMUL FDIV "
+    "FLOAT TRUNC FCMP ROUND FSUM FAVG FAGG"
 )
 OPS = {name: number for number, name in enumerate(NAMES.split())}
 # When IF and IFC jump: bits of their last operand but one.
@@ -182,7 +182,6 @@ class Program:
     def _flag(self, name: str) -> None:
         number = OPS[name]
         for least, flag in (
-            (OPS["LENGTH"], TEXT),
             (OPS["FADD"], FLOATS),
             (OPS["LDT"], TEXT),
             (OPS["PUSH"], HELPED),
@@ -376,8 +375,8 @@ _SIZES = dict(
     zip(
         NAMES.split(),
         [1, 1, 2, 3, 3, 4, 6, 10, 5, 3, 2, 4, 6, 3, 4, 4, 4, 4, 4, 5, 8, 2, 3]
-        + [7, 4, 3, 4, 4, 2, 2, 4, 4, 6, 11, 4, 4, 4, 4, 3, 3, 4, 4, 3, 3, 4]
-        + [4, 9, 4],
+        + [7, 4, 3, 4, 4, 2, 2, 4, 4, 4, 6, 11, 4, 9, 4, 4, 4, 4, 4, 3, 3, 4]
+        + [4, 3, 3, 4],
         strict=True,
     )
 )

@@ -45,6 +45,7 @@ _MASKS = {
 }
 _SLOT_OF = {"count": 0, "min": 3, "max": 4}
 CAPACITY_MAX = 65535
+_EMPTIES = b"\xff\x7f"  # of QUANTILE, in place of a part
 
 
 @dataclass(frozen=True)
@@ -83,13 +84,14 @@ class _Aggregates:
 
     counters  those that only count: register, what; None: rows
     windows   first register, mask, what
-    singles   of first and last: register, whether first, what
+    singles   of first and last, and of min and max of texts: register,
+              function, what
     grouped   they begin as NULL, not as clear() leaves them
     """
 
     counters: list[tuple[int, int | None]]
     windows: list[tuple[int, int, int]]
-    singles: list[tuple[int, bool, int]]
+    singles: list[tuple[int, str, int]]
     first: int
     count: int
     grouped: bool = False
@@ -359,17 +361,18 @@ class _Writer(Expressions, Emitter):
     def _laid_out(self, aggregates: Sequence[Aggregate]) -> _Aggregates:
         """Gives each aggregate registers; those of one value share a window."""
         counters: list[tuple[int, int | None]] = []
-        singles: list[tuple[int, bool, int]] = []
+        singles: list[tuple[int, str, int]] = []
         masks: dict[e.Expr, tuple[int, int]] = {}
         first = at = self.registers.count
         for i, aggregate in enumerate(aggregates):
             argument = aggregate.argument
             if aggregate.distinct:
                 raise Unsupported("DISTINCT in an aggregate")
-            if aggregate.function in ("first", "last"):
-                assert argument is not None
-                is_first = aggregate.function == "first"
-                singles.append((at, is_first, i))
+            if aggregate.function in ("first", "last") or (
+                aggregate.function in ("min", "max")
+                and aggregate.type.kind == "text"
+            ):
+                singles.append((at, aggregate.function, i))
                 at += slots_of(aggregate.type)
             elif aggregate.function == "count" and (
                 argument is None or not self._shares(argument, aggregates)
@@ -381,10 +384,6 @@ class _Writer(Expressions, Emitter):
                 at += 1
             else:
                 assert argument is not None
-                if argument.type.kind == "text":
-                    raise Unsupported(
-                        f"{aggregate.function}() of a text", argument.span
-                    )
                 mask, where = masks.get(argument, (0, i))
                 masks[argument] = mask | _MASKS[aggregate.function], where
         windows = []
@@ -401,7 +400,7 @@ class _Writer(Expressions, Emitter):
     @staticmethod
     def _shares(argument: e.Expr, aggregates: Sequence[Aggregate]) -> bool:
         """Whether another aggregate has a window of the same value."""
-        return any(
+        return argument.type.kind != "text" and any(
             other.argument == argument
             and other.function in ("sum", "avg", "min", "max")
             for other in aggregates
@@ -478,10 +477,10 @@ class _Writer(Expressions, Emitter):
             value = values[i]
             assert value is not None
             self._aggregate(window, mask, value)
-        for register, is_first, i in made.singles:
+        for register, function, i in made.singles:
             value = values[i]
             assert value is not None
-            self._single(register, is_first, value)
+            self._single(register, function, value)
 
     def _count(
         self, register: int, value: e.Expr | None, made: _Aggregates
@@ -514,13 +513,25 @@ class _Writer(Expressions, Emitter):
         op = "FAGG" if value.type.kind == "f64" else "AGG"
         self.program.op(op, mask, window, self.value(value))
 
-    def _single(self, register: int, is_first: bool, value: e.Expr) -> None:
-        done = Label()
-        if is_first:
+    def _single(self, register: int, function: str, value: e.Expr) -> None:
+        done, taken = Label(), Label()
+        if function == "first":
             self.program.op("JVALUE", register, target=done)
         with self.scope():
             found = self.slots(value)
             self.program.op("JNULL", found[0], target=done)
+            if function in ("min", "max"):
+                self.program.op("JNULL", register, target=taken)
+                kept = list(range(register, register + len(found)))
+                lower, upper = found, kept
+                if function == "max":
+                    lower, upper = kept, found
+                # The first slots that differ decide.
+                for a, b in zip(lower[:-1], upper[:-1], strict=True):
+                    self.program.op("IF_LT", a, b, target=taken)
+                    self.program.op("UNLESS_EQ", a, b, target=done)
+                self.program.op("UNLESS_LT", lower[-1], upper[-1], target=done)
+            self.program.place(taken)
             for i, slot in enumerate(found):
                 self.program.op("MOV", register + i, slot)
         self.program.place(done)
@@ -650,13 +661,11 @@ class _Writer(Expressions, Emitter):
     def quantiles(
         self, records: Records, wanted: Sequence[tuple[e.Variable, int]]
     ) -> None:
-        number, registers = self._records[records.number]
+        number = self._records[records.number][0]
         for variable, part in wanted:
-            self.program.op("MOV", registers[0], self.number(part))
-            self.program.op("GROUP", number)
+            self.program.op("QUANTILE", number, *part.to_bytes(2, "little"))
             self.assign(variable, records.row[0])
-        self.program.op("NULL", registers[0])
-        self.program.op("GROUP", number)
+        self.program.op("QUANTILE", number, *_EMPTIES)
 
     # Rows -------------------------------------------------------------------
 

@@ -22,10 +22,10 @@ from eskerdb.sql import expr as e
 from eskerdb.sql import rules
 from eskerdb.sql.assemble import Label, Program
 from eskerdb.sql.plan import TableColumn, TableInfo
-from eskerdb.sql.types import INT_MAX, INT_MIN, Type, text
+from eskerdb.sql.types import INT_MAX, INT_MIN, Type
 
 SLOT = 8  # bytes of text in a register
-_TEXT_MOST = 255  # of LENGTH and SUBSTR
+_TEXT_MOST = 255  # of LENGTH, SUBSTR and TEXT
 # Compare.op: relation of the machine, operands swapped.
 _RELATIONS = {
     "<": ("LT", False),
@@ -37,7 +37,8 @@ _RELATIONS = {
 }
 _TEXT_RELATIONS = {"<": 0, "<=": 1, "=": 2, "<>": 3}
 _NOT_RELATIONS = {">": 1, ">=": 0}  # not <=, not <
-_TEXT_IF, _TEXT_PREFIX = 4, 8
+_TEXT_IF, _TEXT_LIKE = 4, 8
+_PLAIN = b"\xff"  # in a pattern: the next byte is no wildcard
 _OPS = {"+": "ADD", "-": "SUB", "*": "MUL", "/": "DIV", "%": "REM"}
 
 
@@ -566,7 +567,7 @@ class Expressions:
             and isinstance(right, (e.Constant, e.Parameter))
             and not (op in _NOT_RELATIONS and left.type.nullable)
         ):
-            self._text(left, right, op, False, label, when)
+            self._text(left, self._text_given(right), op, label, when)
             return
         width = max(left.type.bytes, right.type.bytes)
         a, b = (self.slots(x, None, width) for x in (left, right))
@@ -604,16 +605,24 @@ class Expressions:
         self.program.op(op, a[-1], b[-1], target=label)
         self.program.place(over)
 
+    @staticmethod
+    def _text_given(value: e.Constant | e.Parameter) -> bytes | int:
+        """Returns a text, or the register of a parameter."""
+        if isinstance(value, e.Parameter):
+            return value.index
+        return value.value.encode()
+
     def _text(
         self,
         column: e.Column,
-        value: e.Constant | e.Parameter,
+        given: bytes | int,
         op: str,
-        prefix: bool,
         label: Label,
         when: bool,
+        flags: int = 0,
     ) -> None:
-        """Compares a column with a text of the program, or of a parameter."""
+        """Compares a column with a text, or with one that a register refers
+        to."""
         cursor, table = self.places[column.scan]
         place = _of_bytes(table.columns[column.index], column.span)
         if op in _NOT_RELATIONS:
@@ -621,28 +630,37 @@ class Expressions:
             relation, when = _NOT_RELATIONS[op], not when
         else:
             relation = _TEXT_RELATIONS[op]
-        how = relation | _TEXT_IF * when | _TEXT_PREFIX * prefix
+        how = relation | _TEXT_IF * when | flags
         where = how, cursor, place.offset, place.bytes
-        if isinstance(value, e.Parameter):
-            self.program.text_of(*where, value.index, label)
+        if isinstance(given, int):
+            self.program.text_of(*where, given, label)
             return
-        data = value.value.encode()
-        if len(data) > 255:
-            raise Unsupported("a text of more than 255 bytes", column.span)
-        self.program.text(*where, data, label)
+        if len(given) > _TEXT_MOST:
+            raise Unsupported(
+                f"a text of more than {_TEXT_MOST} bytes", column.span
+            )
+        self.program.text(*where, given, label)
 
     def _jump_like(
         self, like: e.Like, label: Label, when: bool, negated: bool
     ) -> None:
-        plain = rules.plain_prefix(like.pattern, like.escape)
-        if plain is None or not isinstance(like.operand, e.Column):
-            raise Unsupported(
-                "LIKE of a program is 'text%': a column begins with a text",
-                like.span,
-            )
+        if not isinstance(like.operand, e.Column):
+            raise Unsupported("LIKE of a program is of a column", like.span)
         op = "<>" if negated else "="
-        prefix = e.Constant(text(), value=plain[0])
-        self._text(like.operand, prefix, op, True, label, when)
+        pattern = _pattern(like)
+        self._text(like.operand, pattern, op, label, when, _TEXT_LIKE)
+
+
+def _pattern(like: e.Like) -> bytes:
+    """Returns a pattern as TEXT has it."""
+    found = b""
+    letters = iter(like.pattern)
+    for letter in letters:
+        is_plain = letter == like.escape
+        letter = next(letters, letter) if is_plain else letter
+        found += _PLAIN if is_plain and letter in "%_" else b""
+        found += letter.encode()
+    return found
 
 
 def _of_bytes(column: TableColumn, span: e.Span = e.NOWHERE) -> TableColumn:

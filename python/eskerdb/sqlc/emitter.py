@@ -710,22 +710,14 @@ class CEmitter(Emitter):
             with self._each_of_runs(store):
                 yield
             return
-        self.line(f"{store.at} = 0;")
-        if store.cells is None:
-            self.line(f"esk_topk_sort(&{store.records});")
-            head = f"while ({store.at} < {store.records}.count)"
-        else:
-            head = (
-                f"while (esk_groups_next(&{store.records}, &{store.at}) == "
-                "ESK_OK)"
-            )
+        self.line(f"{store.records}.at = 0;")
+        head = f"while (esk_records_next(&{store.records}) == ESK_OK)"
         with self._inside(
             Body(
                 head, loop=True, resume=self.places.new(f"next_of_{store.name}")
             )
         ):
             store.load()
-            self.line(f"{store.at}++;")
             yield
 
     @contextmanager
@@ -762,12 +754,8 @@ class CEmitter(Emitter):
         self, records: Records, wanted: Sequence[tuple[e.Variable, int]]
     ) -> None:
         store = self._stores[records.number]
-        self.line(f"esk_topk_sort(&{store.records});")
         for variable, part in wanted:
-            self.line(
-                f"(void)esk_topk_quantile(&{store.records}, {part}, "
-                f"{store.values}, {store.nulls});"
-            )
+            self.line(f"(void)esk_topk_quantile(&{store.records}, {part});")
             self.assign(variable, records.row[0])
         self.line(f"esk_records_clear(&{store.records});")
 

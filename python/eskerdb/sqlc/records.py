@@ -75,7 +75,6 @@ class Store:
             f"[({capacity} * ESK_RECORD_BYTES({slots}) + sizeof(esk_slot) - 1) "
             "/ sizeof(esk_slot)]",
         )
-        self.at = emitter.member("uint16_t", f"{self.name}_at")
         falls = [
             fall
             for type, fall in zip(kept, down, strict=False)
@@ -120,6 +119,8 @@ class Store:
             f"{self.records}.by.down = {mask};",
             f"{self.records}.capacity = {capacity};",
             f"{self.records}.memory = (uint8_t *){memory};",
+            f"{self.records}.values = {self.values};",
+            f"{self.records}.nulls = {self.nulls};",
             f"esk_records_clear(&{self.records});",
         ):
             emitter.line(line)
@@ -197,7 +198,7 @@ class Store:
             self.emitter.stop_unless_ok()
             return
         self.put(values)
-        call = f"esk_topk_push(&{self.records}, {self.values}, {self.nulls})"
+        call = f"esk_topk_push(&{self.records})"
         if not refuses:
             self.emitter.line(f"(void){call};")
             return
@@ -210,10 +211,7 @@ class Store:
         """Goes to the group of a key: its members are the struct's."""
         emitter = self.emitter
         self.put(keys)
-        emitter.line(
-            f"status = esk_groups_find(&{self.records}, {self.values}, "
-            f"{self.nulls}, &{self.at});"
-        )
+        emitter.line(f"status = esk_groups_find(&{self.records});")
         with emitter.under(C("status < 0", RELATION)):
             emitter.line(
                 "return esk_query_stop(&q->at, ESK_QUERY_FAILED, status);"
@@ -225,18 +223,11 @@ class Store:
             for line in self.cells.clear():
                 emitter.line(line)
         with emitter.otherwise():
-            self.get(self.first)
+            emitter.line(f"esk_records_get(&{self.records});")
             self._load()
 
-    def get(self, first: int) -> None:
-        """Copies the slots from `first` on out of the record."""
-        self.emitter.line(
-            f"esk_records_get(&{self.records}, {self.at}, {first}, "
-            f"{self.values}, {self.nulls});"
-        )
-
     def load(self) -> None:
-        self.get(0)
+        """Sets the members to what the slots say."""
         self.read_texts()
         self._load()
 
@@ -282,7 +273,7 @@ class Store:
         emitter = self.emitter
         if not self.members:
             return
-        first = index = self.first
+        index = self.first
         for member, parts in self.members:
             for piece in parts:
                 part, kind = piece.name, piece.kind
@@ -305,10 +296,7 @@ class Store:
                 emitter.line(f"{self.values}[{index}] = {text};")
                 emitter.line(f"{self.nulls}[{index}] = 0;")
                 index += 1
-        emitter.line(
-            f"esk_records_set(&{self.records}, {self.at}, {first}, "
-            f"{self.values}, {self.nulls});"
-        )
+        emitter.line(f"esk_records_set(&{self.records});")
 
 
 def to_slot(value: Value) -> str:

@@ -188,6 +188,46 @@ SELECT count(*) FROM t WHERE n LIKE 'ab%' AND NOT n LIKE 'abc'
 ----
 38
 
+-- % is any text, _ any one character
+SELECT DISTINCT n FROM t WHERE n LIKE '_o%h' ORDER BY n
+----
+north
+south
+
+-- a pattern that is tried at each place
+SELECT DISTINCT n FROM t WHERE n LIKE '%t%_' OR n LIKE '%b_' ORDER BY n
+----
+abc
+ba
+north
+south
+
+-- an escaped wildcard is a letter, and so is an escape that is escaped
+SELECT count(*) FROM t WHERE n LIKE 'a!%' ESCAPE '!' OR n LIKE '!_b' ESCAPE '!' OR n LIKE '%!!' ESCAPE '!'
+----
+0
+
+-- NOT LIKE is its opposite
+SELECT count(*) FROM t WHERE NOT n LIKE '%o%' AND n LIKE '_%'
+----
+188
+
+-- the least and the greatest text
+SELECT min(s), max(s), count(s) FROM r WHERE id < 0 AND s LIKE '%_%'
+----
+a|south|26
+
+-- of no texts they are NULL
+SELECT min(n), max(n) FROM t WHERE n LIKE '%x'
+----
+NULL|NULL
+
+-- of groups each has its own
+SELECT b, min(n), max(n) FROM t WHERE n <> '' GROUP BY b ORDER BY b LIMIT 2
+----
+NULL|a|south
+0|a|south
+
 -- texts are the keys of groups
 SELECT s, count(*), min(id) FROM r GROUP BY s ORDER BY s DESC LIMIT 3
 ----
