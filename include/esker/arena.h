@@ -104,6 +104,9 @@
 /// A column of `width` bytes.
 #define ESK_SERIES_ENTRY_BYTES(width, bitmap_bits)                             \
     (2u * (width) + (bitmap_bits) / 8u)
+/// A packed table's value indexes have these, too.
+#define ESK_SERIES_PACKED_VALUES_BYTES(columns, entry_bytes)                   \
+    ESK_ARENA_PIECE((uint32_t)(entry_bytes) + 33u * (columns))
 
 /// esk_series_parts_all, for a table without variable column, sync journal and
 /// value indexes.

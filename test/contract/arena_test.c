@@ -74,11 +74,14 @@ static const struct series_case {
     uint8_t sync_blocks;
     uint8_t frames_more;
     uint32_t slack;
+    bool packed;
 } series_cases[] = {
-    {"plain", 2, 0, ESK_SYNC_BLOCKS_NONE, 0, 0},
-    {"journal", 2, 0, 2, 0, 0},
-    {"values", 3, 2, ESK_SYNC_BLOCKS_NONE, 1, 16},
-    {"all", 4, 2, 2, 2, 16},
+    {"plain", 2, 0, ESK_SYNC_BLOCKS_NONE, 0, 0, false},
+    {"journal", 2, 0, 2, 0, 0, false},
+    {"values", 3, 2, ESK_SYNC_BLOCKS_NONE, 1, 16, false},
+    {"all", 4, 2, 2, 2, 16, false},
+    {"packed", 2, 0, ESK_SYNC_BLOCKS_NONE, 0, 32, true},
+    {"packed_values", 3, 2, ESK_SYNC_BLOCKS_NONE, 1, 48, true},
 };
 
 /// group_pages  as the create chose it: fewer on small pages
@@ -98,26 +101,35 @@ static uint32_t series_bytes(const struct series_case *of, uint16_t page_bytes,
             2, ESK_SERIES_ENTRY_BYTES(4, 16) + ESK_SERIES_ENTRY_BYTES(8, 64),
             group_pages, 0);
     }
+    if (of->packed) {
+        parts += ESK_SERIES_PACKED_BYTES(
+            of->column_count, esk_row_bytes(columns, of->column_count), 1, 2);
+    }
+    if (of->packed && of->index_count > 0) {
+        parts += ESK_SERIES_PACKED_VALUES_BYTES(
+            2, ESK_SERIES_ENTRY_BYTES(4, 16) + ESK_SERIES_ENTRY_BYTES(8, 64));
+    }
     return ESK_SERIES_ARENA_BYTES(page_bytes, frames, parts);
 }
 
 ESK_TEST(arena_constants_of_a_series_are_what_its_open_takes) {
     static const uint16_t page_bytes[] = {512, 1024, PAGE_BYTES_MAX};
     static const uint16_t keys[] = {48, 256, 2500};
-    for (unsigned i = 0; i < 3 * 3 * 4 * 3; i++) {
-        const struct series_case *of = &series_cases[i % 4];
+    for (unsigned i = 0; i < 3 * 3 * 6 * 3; i++) {
+        const struct series_case *of = &series_cases[i % 6];
         struct esk_series_spec spec =
             spec_of(of->name, of->column_count, of->index_count);
-        uint16_t page = page_bytes[i / 4 % 3];
+        uint16_t page = page_bytes[i / 6 % 3];
         struct esk_series_config open = {
-            .frames = (uint8_t)(2 + of->frames_more + i / 36),
-            .key_index_bytes = keys[i / 12 % 3]};
+            .frames = (uint8_t)(2 + of->frames_more + i / 54),
+            .key_index_bytes = keys[i / 18 % 3]};
         struct esk_table_info info;
         struct esk_series *series = NULL;
         ESK_CONTEXT("%s, pages of %u, %u frames, %u B", of->name, page,
                     open.frames, open.key_index_bytes);
         start(page, 0, sizeof arena);
         spec.sync_blocks = of->sync_blocks;
+        spec.codec = of->packed ? ESK_CODEC_PACKED : ESK_CODEC_RAW;
         ESK_CHECK_INT(esk_series_create(&volume, &spec, NULL), ESK_OK);
         ESK_CHECK_INT(esk_volume_find(&volume, of->name, &info), ESK_OK);
         uint32_t bytes = esk_series_arena_bytes(&volume, &info, &open);

@@ -366,44 +366,151 @@ void esk_summary_fold(const struct esk_summary_column *columns, uint8_t count,
     }
 }
 
+/* ------------------------------------------------------------------ steps */
+
+/// The low 16 bits of value >> shift, `value` of `width` bytes.
+static uint16_t summary_window(const uint8_t *value, uint8_t width,
+                               uint8_t shift) {
+    uint32_t window = 0;
+    uint8_t at = (uint8_t)(shift >> 3);
+    for (uint8_t i = 0; i < 3; i++, at++) {
+        uint8_t byte = at < width ? value[at] : 0;
+        window |= (uint32_t)byte << (8u * i);
+    }
+    return (uint16_t)((window >> (shift & 7u)) & 0xFFFFu);
+}
+
+static bool summary_is_learned(const struct esk_summary_column *column) {
+    return column->bitmap_bits > 0 && column->edges == NULL;
+}
+
+static void summary_step_set(uint8_t *steps, uint16_t step) {
+    uint8_t at = (uint8_t)(step & 0xFFu);
+    steps[1u + (at >> 3)] |= summary_mask(at);
+}
+
+static bool summary_step_has(const uint8_t *steps, uint8_t step) {
+    return (steps[1u + (step >> 3)] & summary_mask(step)) != 0;
+}
+
+/// Makes steps of the zone `part` as wide as `shift` says.
+static void summary_steps_join(uint8_t *steps, const uint8_t *part,
+                               uint8_t width, uint8_t shift) {
+    uint8_t old[ESK_SUMMARY_STEPS_BYTES];
+    uint16_t first = summary_window(part, width, steps[0]);
+    uint8_t by = (uint8_t)(shift - steps[0]);
+    memcpy(old, steps, sizeof old);
+    memset(steps, 0, sizeof old);
+    steps[0] = shift;
+    /* 256 steps and more are one, so min's and max's are all. */
+    for (uint16_t i = 0; by < 8 && i < 256; i++) {
+        uint16_t step = (uint16_t)(first + i);
+        if (summary_step_has(old, (uint8_t)(step & 0xFFu))) {
+            summary_step_set(steps, (uint16_t)(step >> by));
+        }
+    }
+    /* max may be in step 256, whose bit is that of step 0. */
+    summary_step_set(steps, summary_window(part, width, shift));
+    summary_step_set(steps, summary_window(part + width, width, shift));
+}
+
+/// Widens the zone of `part` to `value`.
+static void summary_reach_zone(const struct esk_summary_column *column,
+                               uint8_t *part, uint8_t *steps,
+                               const uint8_t *value) {
+    uint8_t width = column->width;
+    uint8_t zone[2 * SUMMARY_WIDE];
+    bool is_below = summary_is_below(value, part, width);
+    bool is_above = summary_is_below(part + width, value, width);
+    struct summary_grid grid;
+    if (!is_below && !is_above) {
+        return;
+    }
+    memcpy(zone, part, (size_t)width + width);
+    if (is_below) {
+        memcpy(part, value, width);
+    }
+    if (is_above) {
+        memcpy(part + width, value, width);
+    }
+    if (!summary_is_learned(column) || (is_below && is_above)) {
+        return;
+    }
+    summary_fit_zone(&grid, part, column);
+    uint8_t shift = (uint8_t)(8u * grid.skip + grid.shift);
+    if (shift > steps[0]) {
+        summary_steps_join(steps, zone, width, shift);
+    }
+}
+
+void esk_summary_begin(const struct esk_summary_column *columns, uint8_t count,
+                       uint8_t *entry, uint8_t *steps) {
+    esk_summary_clear(columns, count, entry);
+    memset(steps, 0, (size_t)count * ESK_SUMMARY_STEPS_BYTES);
+}
+
 void esk_summary_reach(const struct esk_summary_column *columns, uint8_t count,
-                       uint8_t *entry, const uint8_t *row) {
+                       uint8_t *entry, uint8_t *steps, const uint8_t *row) {
     for (uint8_t i = 0; i < count; i++) {
         const struct esk_summary_column *column = &columns[i];
         uint8_t width = column->width;
         struct summary_number order;
         if (esk_order_bytes(column->type, width, row + column->offset,
                             order.byte)) {
-            if (summary_is_below(order.byte, entry, width)) {
-                memcpy(entry, order.byte, width);
-            }
-            if (summary_is_below(entry + width, order.byte, width)) {
-                memcpy(entry + width, order.byte, width);
+            summary_reach_zone(column, entry, steps, order.byte);
+            if (summary_is_learned(column)) {
+                summary_step_set(steps,
+                                 summary_window(order.byte, width, steps[0]));
+            } else if (column->bitmap_bits > 0) {
+                uint8_t cell = summary_bucket(column, order.byte);
+                entry[2u * width + (cell >> 3)] |= summary_mask(cell);
             }
         }
         entry += summary_part_bytes(column);
+        steps += ESK_SUMMARY_STEPS_BYTES;
     }
 }
 
-void esk_summary_mark(const struct esk_summary_column *columns, uint8_t count,
-                      uint8_t *entry, const uint8_t *row) {
+/// Sets the learned cells of `part`, a zone with values, from its steps.
+static void summary_cells_set(const struct esk_summary_column *column,
+                              uint8_t *part, const uint8_t *steps) {
+    uint8_t width = column->width;
+    uint8_t *bitmap = part + width + width;
+    uint16_t first = summary_window(part, width, steps[0]);
+    uint8_t back = 0;
+    struct summary_grid grid;
+    summary_fit_zone(&grid, part, column);
+    /* Where min is within its step, the zone's steps begin there. */
+    for (uint8_t i = 0; 8u * i < steps[0]; i++) {
+        bool whole = 8u * i + 8u <= steps[0];
+        uint8_t mask = (uint8_t)(whole ? 0xFFu : summary_mask(steps[0]) - 1u);
+        back = (part[i] & mask) != 0 ? 1 : back;
+    }
+    for (uint16_t i = 0; i <= 256; i++) {
+        uint8_t step = (uint8_t)((first + i) & 0xFFu);
+        uint16_t high = i < grid.last ? i : grid.last;
+        uint16_t low = i > 0 ? (uint16_t)(i - back) : 0;
+        low = low < high ? low : high;
+        if (summary_step_has(steps, step)) {
+            uint8_t cell = (uint8_t)((uint16_t)(low * grid.scale) >> 8);
+            bitmap[cell >> 3] |= summary_mask(cell);
+            cell = (uint8_t)((uint16_t)(high * grid.scale) >> 8);
+            bitmap[cell >> 3] |= summary_mask(cell);
+        }
+    }
+}
+
+void esk_summary_complete(const struct esk_summary_column *columns,
+                          uint8_t count, uint8_t *entry, const uint8_t *steps) {
     for (uint8_t i = 0; i < count; i++) {
         const struct esk_summary_column *column = &columns[i];
         uint8_t width = column->width;
-        uint8_t *bitmap = entry + width + width;
-        struct summary_number order;
-        if (column->bitmap_bits > 0 &&
-            esk_order_bytes(column->type, width, row + column->offset,
-                            order.byte)) {
-            struct summary_grid grid;
-            summary_fit_zone(&grid, entry, column);
-            uint8_t cell =
-                column->edges == NULL
-                    ? summary_cell_of(&grid, order.byte, entry, width)
-                    : summary_bucket(column, order.byte);
-            bitmap[cell >> 3] |= summary_mask(cell);
+        if (summary_is_learned(column) &&
+            !summary_is_below(entry + width, entry, width)) {
+            summary_cells_set(column, entry, steps);
         }
         entry += summary_part_bytes(column);
+        steps += ESK_SUMMARY_STEPS_BYTES;
     }
 }
 

@@ -77,12 +77,26 @@ void esk_summary_fold(const struct esk_summary_column *columns, uint8_t count,
                       uint8_t *entry, const uint8_t *rows, uint16_t row_count,
                       uint16_t row_bytes);
 
-/// The same for rows that come one after another, in two passes: begin with an
-/// empty entry, let it reach each row, then mark each row in it.
+/// The same for rows that come one after another, each once: esk_summary_begin,
+/// a esk_summary_reach for each row, esk_summary_complete. Until then the entry
+/// has no learned buckets.
+///
+/// Learned buckets depend on the zone, which the last row may change. So values
+/// are noted in *steps* of a power of two, which stay where they are when the
+/// zone grows: 256 of them, and a step has two of the zone's when they widen.
+/// A step is as wide as the shift of the zone, so it covers parts of up to two
+/// of the zone's steps: both are set. The entry may so match more rows than one
+/// by esk_summary_fold where max - min > 255; else it is the same.
+///
+/// steps    ESK_SUMMARY_STEPS_BYTES a column, to be kept between the calls.
+void esk_summary_begin(const struct esk_summary_column *columns, uint8_t count,
+                       uint8_t *entry, uint8_t *steps);
 void esk_summary_reach(const struct esk_summary_column *columns, uint8_t count,
-                       uint8_t *entry, const uint8_t *row);
-void esk_summary_mark(const struct esk_summary_column *columns, uint8_t count,
-                      uint8_t *entry, const uint8_t *row);
+                       uint8_t *entry, uint8_t *steps, const uint8_t *row);
+void esk_summary_complete(const struct esk_summary_column *columns,
+                          uint8_t count, uint8_t *entry, const uint8_t *steps);
+
+enum { ESK_SUMMARY_STEPS_BYTES = 33 }; ///< the shift, and a bit a step
 
 /// Extends `zones` by what `entry` covers. `zones` is an entry without bitmaps:
 /// 2 * width bytes a column, the layout of the same columns with bitmap_bits 0.

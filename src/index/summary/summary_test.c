@@ -375,6 +375,80 @@ ESK_TEST(summary_finds_which_of_many_entries_match) {
     }
 }
 
+/// Makes an entry row by row.
+static void gather(const struct set *set, uint8_t *entry) {
+    uint8_t steps[ESK_SUMMARY_STEPS_BYTES];
+    esk_summary_begin(&set->column, 1, entry, steps);
+    for (uint16_t i = 0; i < set->row_count; i++) {
+        esk_summary_reach(&set->column, 1, entry, steps,
+                          &set->rows[i * set->column.width]);
+    }
+    esk_summary_complete(&set->column, 1, entry, steps);
+}
+
+/// Bits of the entry's bitmap that are set.
+static int bits_set(const struct set *set, const uint8_t *entry) {
+    int count = 0;
+    for (uint8_t i = 0; i < set->column.bitmap_bits; i++) {
+        count += entry[2 * set->column.width + i / 8] >> i % 8 & 1;
+    }
+    return count;
+}
+
+ESK_TEST(summary_of_rows_one_by_one_covers_what_a_fold_covers) {
+    int folded = 0;
+    int gathered = 0;
+    for (size_t t = 0; t < sizeof test_types; t++) {
+        for (size_t b = 0; b < sizeof test_bits; b++) {
+            for (uint8_t shift = 0; shift < 64; shift++) {
+                struct set set;
+                uint8_t entry[ENTRY_BYTES_MAX];
+                uint8_t all[ENTRY_BYTES_MAX];
+                uint64_t spread = UINT64_MAX >> shift;
+                uint16_t count = (uint16_t)(1 + test_random() % 60);
+                ESK_CONTEXT("type %u, bits %u, spread %ju", test_types[t],
+                            test_bits[b], (uintmax_t)spread);
+                set.column = column_of(test_types[t], test_bits[b]);
+                fill_rows(&set, count, test_random(), spread);
+                gather(&set, entry);
+                esk_summary_fold(&set.column, 1, all, set.rows, count,
+                                 set.column.width);
+                size_t zone = 2u * set.column.width;
+                ESK_CHECK_BYTES(entry, all, zone);
+                for (size_t i = zone; i < zone + test_bits[b] / 8u; i++) {
+                    ESK_CHECK((all[i] & ~entry[i]) == 0);
+                    /* One bit a value, if there are bits enough. */
+                    ESK_CHECK(spread > 255 || all[i] == entry[i]);
+                }
+                folded += bits_set(&set, all);
+                gathered += bits_set(&set, entry);
+            }
+        }
+    }
+    ESK_CHECK(gathered < folded + folded / 4);
+}
+
+ESK_TEST(summary_of_rows_one_by_one_has_given_buckets_and_no_nan) {
+    static const uint8_t edges[] = {10, 0, 0, 128, 20, 0, 0, 128};
+    struct set set = {.column = column_of(ESK_TYPE_I32, 8), .row_count = 2};
+    uint8_t entry[ENTRY_BYTES_MAX];
+    set.column.edges = edges;
+    set.column.edge_count = 2;
+    esk_store_u32(set.rows, 5);
+    esk_store_u32(set.rows + 4, 25);
+    gather(&set, entry);
+    ESK_CHECK_INT(entry[8], 5);
+
+    uint32_t nan = 0;
+    float value = NAN;
+    memcpy(&nan, &value, 4);
+    set.column = column_of(ESK_TYPE_F32, 8);
+    esk_store_u32(set.rows, nan);
+    set.row_count = 1;
+    gather(&set, entry);
+    ESK_CHECK(!entry_matches(&set, entry, 0, UINT32_MAX));
+}
+
 ESK_TEST(summary_survives_hostile_entries) {
     for (int i = 0; i < 20000; i++) {
         uint8_t type = test_types[test_random() % sizeof test_types];

@@ -109,6 +109,7 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
     memory->columns = NULL;
     memory->group = NULL;
     memory->edges = NULL;
+    memory->entry = NULL;
     if (info->index_count > 0) {
         parts->values->carve(arena, info, options, layout, memory);
     }

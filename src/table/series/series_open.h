@@ -25,6 +25,7 @@ struct esk_series_memory {
     struct esk_summary_column *columns;
     uint8_t *group;
     uint8_t *edges;
+    uint8_t *entry; ///< packed: struct esk_series_packing's
 };
 
 enum {

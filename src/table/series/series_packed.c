@@ -147,6 +147,8 @@ static void packed_make(struct esk_series *series,
     packing->reader_bytes = reader_bytes(state);
     packing->reader_count = memory->readers;
     packing->last = 0;
+    packing->entry = memory->entry;
+    packing->entry_rows = ENTRY_NONE;
     packing->row_page = PACKED_NONE;
     packing->sought_page = PACKED_NONE;
     packing->codec.fields = packing->fields;
@@ -190,9 +192,15 @@ static int row_pack(struct esk_series *series) {
         packing->writer->at = 0;
         esk_packed_page_renamed(packing, esk_page_sequence(series->write_page));
     }
-    return esk_packed_append(&packing->codec, packing->writer,
-                             series->write_page, page_end(series),
-                             packing->other);
+    int status =
+        esk_packed_append(&packing->codec, packing->writer, series->write_page,
+                          page_end(series), packing->other);
+    if (status == ESK_OK && packing->entry != NULL &&
+        (series->write_count == 0 ||
+         series->write_count == packing->entry_rows)) {
+        esk_packed_entry_add(series, packing->other, series->write_count == 0);
+    }
+    return status;
 }
 
 static uint8_t *packed_slot(const struct esk_series *series) {

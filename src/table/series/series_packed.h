@@ -17,6 +17,9 @@
 
 enum { READERS_DEFAULT = 2 };
 
+/// `entry` has another page's rows.
+#define ENTRY_NONE UINT16_MAX
+
 /// Bit of a page's count: it is that of a seal, so it counts bytes.
 #define PACKED_SEALED 0x8000u
 
@@ -39,10 +42,13 @@ struct esk_series_packing {
     uint8_t *row;         ///< the row that was read last
     uint8_t *other;       ///< another row
     uint8_t *readers;     ///< reader_count, each of reader_bytes
+    uint8_t *entry;       ///< of the value index, of the write page's rows, and
+                          ///< its steps; NULL: no value index
     uint32_t row_page;    ///< name of the page that `row` is of
     uint32_t sought_page; ///< `row` is the first of this page from `sought` on
     esk_key sought;
-    uint16_t row_index; ///< number of `row` in its page
+    uint16_t row_index;  ///< number of `row` in its page
+    uint16_t entry_rows; ///< how many are in `entry`; ENTRY_NONE
     uint16_t reader_bytes;
     uint8_t reader_count;
     uint8_t last; ///< number of the reader that was used last
@@ -78,6 +84,11 @@ int esk_packed_page_take(const struct esk_series *series,
                          struct esk_series_cursor *cursor, uint8_t *row);
 void esk_packed_page_fold(const struct esk_series *series, const uint8_t *page,
                           uint8_t *entry);
+
+/// Adds a row of the write page, or of a page that is read, to the entry in
+/// RAM; with `is_first` that is empty before.
+void esk_packed_entry_add(const struct esk_series *series, const uint8_t *row,
+                          bool is_first);
 
 /// The write page has become the page at `position`.
 void esk_packed_page_renamed(struct esk_series_packing *packing,

@@ -457,18 +457,32 @@ void esk_packed_page_renamed(struct esk_series_packing *packing,
     }
 }
 
+void esk_packed_entry_add(const struct esk_series *series, const uint8_t *row,
+                          bool is_first) {
+    struct esk_series_packing *packing = esk_packing(series);
+    uint8_t columns = esk_shape(series)->column_count;
+    uint8_t *steps = packing->entry + esk_shape(series)->entry_bytes;
+    if (is_first) {
+        esk_summary_begin(series->columns, columns, packing->entry, steps);
+        packing->entry_rows = 0;
+    }
+    esk_summary_reach(series->columns, columns, packing->entry, steps, row);
+    packing->entry_rows++;
+}
+
 void esk_packed_page_fold(const struct esk_series *series, const uint8_t *page,
                           uint8_t *entry) {
-    const struct esk_summary_column *columns = series->columns;
-    uint8_t column_count = esk_shape(series)->column_count;
+    struct esk_series_packing *packing = esk_packing(series);
+    uint16_t bytes = esk_shape(series)->entry_bytes;
     uint16_t count = esk_page_count(page);
-    esk_summary_clear(columns, column_count, entry);
-    for (uint16_t i = 0; i < count; i++) {
-        esk_summary_reach(columns, column_count, entry,
-                          esk_packed_page_row(series, page, i));
+    if (page != series->write_page || packing->entry_rows != count) {
+        for (uint16_t i = 0; i < count; i++) {
+            esk_packed_entry_add(series, esk_packed_page_row(series, page, i),
+                                 i == 0);
+        }
+        packing->entry_rows = ENTRY_NONE;
     }
-    for (uint16_t i = 0; i < count; i++) {
-        esk_summary_mark(columns, column_count, entry,
-                         esk_packed_page_row(series, page, i));
-    }
+    memcpy(entry, packing->entry, bytes);
+    esk_summary_complete(series->columns, esk_shape(series)->column_count,
+                         entry, packing->entry + bytes);
 }

@@ -131,6 +131,11 @@ static void indexes_carve(struct esk_arena *arena,
     memory->group = esk_arena_take(
         arena, (uint32_t)(options->group_pages - 1u) * layout->entry_bytes);
     memory->edges = esk_arena_take(arena, layout->edges_bytes);
+    if (info->codec == ESK_CODEC_PACKED) {
+        memory->entry = esk_arena_take(
+            arena, layout->entry_bytes +
+                       info->index_count * (uint32_t)ESK_SUMMARY_STEPS_BYTES);
+    }
 }
 
 const struct esk_series_values esk_series_part_values = {
