@@ -216,6 +216,7 @@ def test_plans(infos, sql, wanted):
         ("SELECT 5.5 % 2", 8, "% takes integers"),
         ("SELECT round(1.5, -1)", 8, "0 to 15"),
         ("SELECT substr('abc', 0)", 8, "starts at 1"),
+        ("SELECT substr('abc', CAST(NULL AS i32))", 8, "are numbers"),
         ("SELECT CAST(note AS i64) FROM sea", 8, "between text and number"),
         ("SELECT CAST(1 AS floot)", 18, "no type 'floot'"),
         ("SELECT CAST(300 AS u8)", 8, "not in 0 to 255"),

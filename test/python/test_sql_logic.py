@@ -6,8 +6,7 @@ DuckDB, by SQLite, and compiled to C."""
 import os
 import re
 import sqlite3
-import sys
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import duckdb
@@ -230,54 +229,3 @@ def test_compiled_to_c_they_give_the_same_rows(machine, tmp_path):
         if status != END or what:
             bad.append(f"{path}.test:{record.line}: {record.sql}\n  {what}")
     assert not bad, "\n".join(bad)
-
-
-# Files of other suites -------------------------------------------------------
-
-_THEIRS = (
-    (r"\bINTEGER\b", "i32"),
-    (r"\b(REAL|FLOAT)\b", "f64"),
-    (r"\bVARCHAR\b", "text"),
-)
-
-
-def of_another_suite(path: Path) -> dict[str, int]:
-    """Runs a file on trees; returns how many queries are how."""
-    machine = Machine("tree")
-    counts = {"right": 0, "refused": 0, "wrong": 0}
-    with machine.stack:
-        for record in logic.records(path):
-            sql = record.sql
-            if sql.upper().startswith("CREATE TABLE"):
-                for theirs, ours in _THEIRS:
-                    sql = re.sub(theirs, ours, sql, flags=re.IGNORECASE)
-            if record.types is None:
-                with suppress(logic.Refused):
-                    machine.execute(sql)
-                continue
-            what = logic.wrong(record, machine.execute)
-            is_refused = what.startswith("refused: ")
-            counts[
-                "refused" if is_refused else "wrong" if what else "right"
-            ] += 1
-    return counts
-
-
-def test_a_file_of_another_suite_runs(tmp_path):
-    path = tmp_path / "other.test"
-    path.write_text(
-        "statement ok\nCREATE TABLE t1(a INTEGER, b INTEGER, c VARCHAR(4))\n\n"
-        "statement ok\nCREATE INDEX i ON t1(b)\n\n"
-        "statement ok\nINSERT INTO t1(c,b,a) VALUES('x',3,2)\n\n"
-        "statement ok\nINSERT INTO t1(c,b,a) VALUES('y',NULL,1)\n\n"
-        "statement ok\nINSERT INTO t1(c,b,a) VALUES('y',5,1)\n\n"
-        "query IT rowsort\nSELECT a, c FROM t1\n----\n1\ny\n2\nx\n\n"
-        "query I nosort\nSELECT (SELECT max(b) FROM t1)\n----\n5\n\n"
-        "query I nosort\nSELECT max(b) FROM t1\n----\n4\n"
-    )
-    assert of_another_suite(path) == {"right": 1, "refused": 1, "wrong": 1}
-
-
-if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        print(name, of_another_suite(Path(name)))

@@ -21,6 +21,7 @@ from eskerdb.sql.base import Base, Leaf, fields, table_fields
 from eskerdb.sql.joins import join
 from eskerdb.sql.ordered import Order
 from eskerdb.sql.source import Source
+from eskerdb.sql.types import Type
 
 
 def plan(
@@ -30,19 +31,24 @@ def plan(
     planner = Planner(source, limits or Limits())
     made = planner.select(bound.select)
     outputs = bound.select.outputs
-    parts = [bound.select, *bound.select.union]
-    types = tuple(
-        rules.common([part.outputs[i].value.type for part in parts])
-        for i in range(len(outputs))
-    )
     return p.Query(
         bound.name,
         made,
         tuple(output.name for output in outputs),
-        types,
+        tuple(types_of(bound.select)),
         bound.parameters,
         tuple(planner.tables),
     )
+
+
+def types_of(select: lo.Select) -> list[Type]:
+    """Returns the types of a SELECT's outputs, which hold those of each part
+    of UNION ALL."""
+    parts = [select, *select.union]
+    return [
+        rules.common([part.outputs[i].value.type for part in parts])
+        for i in range(len(select.outputs))
+    ]
 
 
 class Planner:
@@ -61,14 +67,9 @@ class Planner:
         made: p.Plan = p.UnionAll(
             tuple(self._core(part).plan for part in (alone, *select.union))
         )
-        types = [
-            rules.common(
-                [part.outputs[i].value.type for part in (alone, *select.union)]
-            )
-            for i in range(len(select.outputs))
-        ]
         if select.order:
-            made = self._sort(made, fields(types), select.order, select)
+            row = fields(types_of(select))
+            made = self._sort(made, row, select.order, select)
         return self._limit(made, select)
 
     # One SELECT -------------------------------------------------------------
@@ -320,7 +321,7 @@ class Planner:
             return self.scan(self.within(leaf, conditions))
         assert isinstance(source, lo.FromSelect)
         made = self.select(source.select)
-        types = [output.value.type for output in source.select.outputs]
+        types = types_of(source.select)
         if conditions:
             made = p.Filter(made, rules.logic("and", conditions))
         return Base(made, fields(types), None)

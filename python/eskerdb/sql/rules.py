@@ -516,7 +516,7 @@ def substr(item: e.Expr, start: e.Expr, count: e.Expr | None = None) -> e.Expr:
         raise Fault("substr() takes a text")
     numbers = [start] if count is None else [start, count]
     if not all(
-        isinstance(n, e.Constant) and n.type.kind == "int" for n in numbers
+        isinstance(n, e.Constant) and type(n.value) is int for n in numbers
     ):
         raise Fault("start and count of substr() are numbers")
     if start.value < 1:

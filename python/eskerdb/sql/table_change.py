@@ -26,7 +26,7 @@ from eskerdb.sql.bytes_backend import Code, compiled
 from eskerdb.sql.bytes_expr import Unsupported
 from eskerdb.sql.explain import explained, text
 from eskerdb.sql.handles import of_program
-from eskerdb.sql.planner import Planner
+from eskerdb.sql.planner import Planner, types_of
 from eskerdb.sql.planner import plan as planned
 from eskerdb.sql.rules import Fault
 from eskerdb.sql.source import Refusal, Source, Span
@@ -77,7 +77,7 @@ def reading(
         "",
         made,
         tuple(output.name for output in select.outputs),
-        tuple(output.value.type for output in select.outputs),
+        tuple(types_of(select)),
         parameters,
         tuple(planner.tables),
     )
