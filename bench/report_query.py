@@ -55,6 +55,19 @@ Times are of the processor, best of 7.
 """
 
 
+SUITES = """## Others' test files, queries
+
+Files in sqllogictest's form, run by test/python/public_suite.py on the machine
+(test/sql/README.md says how their tables become trees; the files are not in
+this repository):
+
+    cargo info datafusion-sqllogictest@55.2.0
+    .venv/bin/python test/python/public_suite.py --out build/suites.json \\
+        ~/.cargo/registry/src/*/datafusion-sqllogictest-55.2.0/test_files
+    .venv/bin/python bench/report_query.py docs/results/query.json build/suites.json
+"""
+
+
 def bold(row):
     """A ratio, with its target where that is missed."""
     met = meets(row) if row.get("target") else None
@@ -174,6 +187,20 @@ def chip(rows):
     return [CHIP.format(rows=number(CHIP_ROWS)), *parts]
 
 
+def suites(rows):
+    """Returns the section of others' test files, if there are figures."""
+    found = [row for row in rows if row["bench"] == "query_suites"]
+    if not found:
+        return []
+    names = list(dict.fromkeys(row["dataset"] for row in found))
+    values = {(row["metric"], row["dataset"]): row["value"] for row in found}
+    lines = [
+        [metric, *(number(values[metric, name]) for name in names)]
+        for metric in dict.fromkeys(row["metric"] for row in found)
+    ]
+    return [SUITES, table(["", *names], lines)]
+
+
 def text(rows):
     page = Page([row for row in rows if row["bench"] == "query"])
     head = ["", *QUERIES]
@@ -203,7 +230,7 @@ def text(rows):
                 "beside this.\n"
             ),
         ]
-    return "\n".join([*parts, *chip(rows)])
+    return "\n".join([*parts, *chip(rows), *suites(rows)])
 
 
 def main():

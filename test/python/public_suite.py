@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: EskerDB contributors
 """Runs the queries of others' sqllogictest files on the machine.
 
-    python test/python/public_suite.py [--list] FOLDER
+    python test/python/public_suite.py [--list] [--out FILE.json] FOLDER
 
 Their tables have no key, and NULLs: DuckDB runs what makes and fills them,
 and before a query each becomes a tree with a last column that numbers its
@@ -14,6 +14,7 @@ SQLite's over the same tables. Those that are not SQLite's either are wrong.
 """
 
 import argparse
+import json
 import math
 import re
 import sqlite3
@@ -79,6 +80,29 @@ class Counts:
     not_in_c: Counter = field(default_factory=Counter)
     refused: Counter = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
+
+    def results(self, suite: str) -> list[dict]:
+        """Returns the figures as bench/report_query.py reads them."""
+        counts = {
+            "queries": self.queries,
+            "of the subset": self.accepted,
+            "with the file's rows": self.passed,
+            "with SQLite's, not the file's": self.otherwise,
+            "wrong": len(self.wrong),
+            "refused, each with its place": sum(self.refused.values()),
+            "compiled to C": self.in_c,
+        }
+        return [
+            {
+                "bench": "query_suites",
+                "metric": metric,
+                "dataset": suite,
+                "value": value,
+                "unit": "",
+                **({"target": "0"} if metric == "wrong" else {}),
+            }
+            for metric, value in counts.items()
+        ]
 
     def shown(self) -> str:
         return (
@@ -363,6 +387,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--list", action="store_true", help="why, and where")
+    parser.add_argument("--out", type=Path, help="figures, as JSON")
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
     if not options.folder.is_dir():
@@ -370,6 +395,9 @@ def main() -> int:
         return 0
     counts = run_folder(options.folder)
     print(counts.shown())
+    if options.out:
+        suite = options.folder.resolve().parent.name
+        options.out.write_text(json.dumps(counts.results(suite)))
     if options.list:
         for what, found in (
             ("refused", counts.refused),
