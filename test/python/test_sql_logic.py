@@ -76,6 +76,9 @@ class Machine:
             raise logic.Refused(
                 f"{refusal.line}:{refusal.column}: {refusal.message}"
             ) from None
+        if made.info.kind == "kv":
+            self.volume.create_kv(name, blocks=8)
+            return self._opened(name, sql)
         key = made.columns[made.info.key].name
         if made.info.kind == "series":
             self.volume.create(
@@ -83,6 +86,9 @@ class Machine:
             )
         else:
             self.volume.create_tree(name, made.columns, key=key, blocks=10)
+        return self._opened(name, sql)
+
+    def _opened(self, name: str, sql: str) -> list[tuple]:
         table = self.stack.enter_context(self.volume.open_table(name))
         self.created.append(sql)
         self.engine = Engine({**self.engine.opened, name: table})
@@ -108,6 +114,9 @@ def in_sqlite(sql: str) -> str:
     """Returns a statement with SQLite's types of columns."""
     if not sql.startswith("CREATE TABLE"):
         return sql
+    if sql.endswith(" USING kv"):
+        columns = "(key TEXT, value TEXT, type TEXT)"
+        return sql.replace("USING kv", columns)
     sql = _OF_COLUMNS.sub("", sql.partition(" USING ")[0])
     return _TYPES.sub(
         lambda found: (
@@ -191,9 +200,10 @@ def test_duckdb_gives_the_same_rows(machine, path):
     assert not bad, "\n".join(bad)
 
 
-def test_compiled_to_c_they_give_the_same_rows(machine, tmp_path):
-    """Some of the queries of one file, and all of them in deep tests."""
-    path, step = "select", 1 if os.environ.get("ESK_DEEP") else 16
+@pytest.mark.parametrize(("path", "step"), [("select", 16), ("kv", 2)])
+def test_compiled_to_c_they_give_the_same_rows(machine, tmp_path, path, step):
+    """Some of the queries of a file, and all of them in deep tests."""
+    step = 1 if os.environ.get("ESK_DEEP") else step
     first = ["series", "tree"].index(machine.kind) * step // 2
     queries = {
         f"q{record.line}": record
