@@ -6,6 +6,14 @@
 
 #include "base/bytes.h"
 #include "base/order.h"
+#include "base/slot_words.h"
+
+/// Whether slots are words: on an 8-bit chip in a build for speed.
+#if defined(__AVR__) && !defined(__OPTIMIZE_SIZE__) && ESK_QUERY_BITS == 64
+#define SLOT_WORDS 1
+#else
+#define SLOT_WORDS 0
+#endif
 
 #if defined(__AVR__)
 
@@ -31,6 +39,23 @@ static ESK_OUT_OF_LINE uint8_t bytes_add(uint8_t *r, const uint8_t *a,
     }
     return carry;
 }
+
+#if SLOT_WORDS
+
+int8_t esk_slot_compare(const esk_slot *a, const esk_slot *b) {
+    return esk_words_compare(a, b);
+}
+
+bool esk_slot_add(esk_slot *r, const esk_slot *a, const esk_slot *b,
+                  bool subtract) {
+    return esk_words_add(r, a, b, subtract);
+}
+
+void esk_slot_add_wide(esk_slot *sum, const esk_slot *a) {
+    esk_words_add_wide(sum, a);
+}
+
+#else
 
 int8_t esk_slot_compare(const esk_slot *a, const esk_slot *b) {
     const uint8_t *x = (const uint8_t *)a + ESK_SLOT_BYTES;
@@ -72,8 +97,18 @@ void esk_slot_add_wide(esk_slot *sum, const esk_slot *a) {
     }
 }
 
+#endif
+
 bool esk_slot_load(esk_slot *r, const uint8_t *bytes, uint8_t type) {
     uint8_t *to = (uint8_t *)r;
+#if SLOT_WORDS
+    if (type == ESK_TYPE_I32 || type == ESK_TYPE_U32) { /* the usual ones */
+        bool below = type == ESK_TYPE_I32 && (bytes[3] & 0x80u) != 0;
+        memcpy(to, bytes, 4);
+        memset(to + 4, below ? 0xFF : 0, 4);
+        return true;
+    }
+#endif
     uint8_t width = esk_order_width(type);
     bool is_signed = type <= ESK_TYPE_I64;
     uint8_t sign = 0;
