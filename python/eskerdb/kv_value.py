@@ -150,9 +150,14 @@ def decode_key(raw: bytes) -> str | bytes:
 
 
 def key_text(raw: bytes) -> str:
-    """Returns a key's text, of which read_key() makes the same bytes."""
+    """Returns a key's text, of which read_key() makes the same bytes. A key
+    that ends in a zero byte is digits, too: the machine's texts do not."""
     key = decode_key(raw)
-    if isinstance(key, bytes) or _MARKED_HEX.fullmatch(key):
+    if (
+        isinstance(key, bytes)
+        or raw.endswith(b"\0")
+        or _MARKED_HEX.fullmatch(key)
+    ):
         return "\\x" + raw.hex()
     return key
 

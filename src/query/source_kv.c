@@ -7,7 +7,8 @@
 ///
 /// A scan is an unordered walk; or, of an ordered source, a cursor over keys in
 /// order, of which bounds of one key are a lookup. A key longer than the column
-/// is no row.
+/// is no row. A key that ends in a zero byte would be equal to a shorter one,
+/// so it ends the query: ESK_E_UNSUPPORTED.
 #include "query/source.h"
 
 #include "query/program.h"
@@ -35,7 +36,7 @@ static int64_t number_of(uint8_t type, const uint8_t *bytes) {
 }
 
 /// Fills in the row of a key, of `key_bytes` bytes.
-/// Returns  ESK_OK; as esk_kv_get.
+/// Returns  ESK_OK; ESK_E_UNSUPPORTED: it ends in a zero byte; as esk_kv_get.
 static int row_make(const struct esk_source *source, const uint8_t *key,
                     uint8_t key_bytes, uint8_t *row) {
     uint8_t *rest = row + source->key_bytes;
@@ -45,6 +46,9 @@ static int row_make(const struct esk_source *source, const uint8_t *key,
     uint8_t *value = start;
     uint16_t value_room = sizeof start;
     uint32_t bytes = 0;
+    if (key[key_bytes - 1u] == 0) {
+        return ESK_E_UNSUPPORTED;
+    }
     memset(rest + KV_VALUE, 0, room);
     if (room >= sizeof start) {
         value = rest + KV_VALUE;

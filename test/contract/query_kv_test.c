@@ -104,6 +104,20 @@ ESK_TEST(query_bounds_of_kv_tables_are_as_long_as_keys) {
     ESK_CHECK_INT(query_status, ESK_E_INVALID);
 }
 
+/// "b" and "b\0" would be one text.
+ESK_TEST(query_stops_at_a_key_that_ends_in_a_zero_byte) {
+    static const uint8_t keys[] = {'b', 'o', 'o', 't', 's', 0};
+    query_start(1);
+    ESK_CHECK_INT(
+        esk_kv_put(query_set, keys, sizeof keys, NULL, 0, ESK_KV_BYTES),
+        ESK_OK);
+    ESK_CHECK_TEXT(keys_within(0, keys, 1), "boots;");
+    ESK_CHECK_INT(query_status, ESK_E_UNSUPPORTED);
+    /* A lookup finds the one that it asks for. */
+    ESK_CHECK_TEXT(keys_within(3, keys, 5), "boots;");
+    ESK_CHECK_INT(query_status, ESK_END);
+}
+
 ESK_TEST(query_reads_kv_tables_in_order_with_the_most_memory) {
     static const struct {
         uint16_t memory_bytes;

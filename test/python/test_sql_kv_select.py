@@ -10,7 +10,7 @@ import sqlite3
 import pytest
 
 from conftest import NOR
-from eskerdb import Simulator, Volume
+from eskerdb import ImageFile, Simulator, Unsupported, Volume
 from eskerdb.kv import Kv
 from eskerdb.sql.duck import Database
 from eskerdb.sql.engine import Engine, Refusal
@@ -184,3 +184,27 @@ def test_what_a_program_does_not_do_is_refused(both, sql, column, message):
         engine.prepare(sql)
     assert message in refused.value.message
     assert refused.value.column == column
+
+
+def test_keys_that_end_in_a_zero_byte_are_digits_and_duckdb_s(tmp_path, esker):
+    path = tmp_path / "kv.img"
+    with (
+        ImageFile(path, NOR, create=True) as device,
+        Volume.format(device) as volume,
+    ):
+        volume.create_kv("conf", blocks=8)
+        with volume.open_kv("conf") as kv:
+            kv["a"], kv["a\0"], kv["b"] = 1, 2, 3
+            select = Engine({"conf": kv}).prepare("SELECT key FROM conf")[0]
+            with pytest.raises(Unsupported):
+                list(select.rows())
+    for where, rows, is_met in (
+        ("", ["\\x6100,2", "a,1", "b,3"], True),
+        ("WHERE key = 'a'", ["a,1"], False),
+        ("WHERE key > 'a'", ["b,3"], True),
+        ("WHERE key = '\\x6100'", ["\\x6100,2"], False),
+    ):
+        sql = f"SELECT key, value FROM conf {where} ORDER BY key"
+        done = esker("query", path, sql, "--csv")
+        assert done.out.splitlines() == ["key,value", *rows]
+        assert ("ends in a zero byte" in done.err) is is_met

@@ -20,7 +20,7 @@ import duckdb
 import eskerdb
 from eskerdb.cli.output import complain, console, count, quoted, sheet, warn
 from eskerdb.cli.statements import changes, in_place, with_values
-from eskerdb.errors import Corrupt, Limit
+from eskerdb.errors import Corrupt, Limit, Unsupported
 from eskerdb.kv_value import shortest
 from eskerdb.sql.batches import USE
 from eskerdb.sql.duck import Database, names_of
@@ -279,13 +279,15 @@ def _by_machine(
             continue
         try:
             result = _Rows(select)
-        except (Limit, Corrupt) as failure:
+        except (Limit, Corrupt, Unsupported) as failure:
             is_limit = isinstance(failure, Limit)
             if is_limit and not select.keeps_records:
                 raise Limit(_OVERFLOW) from None
             if number:
                 raise
             reason = "too many groups or rows" if is_limit else "damage"
+            if isinstance(failure, Unsupported):
+                reason = "a key that ends in a zero byte"
             print(f"DuckDB answers: {reason}", file=sys.stderr)
             return None
         size = len(select.code.bytes)
