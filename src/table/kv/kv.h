@@ -237,7 +237,7 @@ uint32_t esk_kv_hash_end(const struct esk_kv *kv, uint32_t hash);
 enum { ESK_KV_INDEX_HASH_BYTES = 3 }; ///< of a table with an index
 
 /// Bytes of a number below `bound`, where all ones is none; at least 2.
-static inline uint8_t esk_kv_number_bytes(uint32_t bound) {
+static ESK_CONSTANT uint8_t esk_kv_number_bytes(uint32_t bound) {
     return bound < 0xFFFF ? 2 : bound < 0xFFFFFF ? 3 : 4;
 }
 
@@ -270,8 +270,8 @@ static inline bool esk_kv_is_hash(const struct esk_kv *kv, uint32_t hash) {
 
 /// Bytes of an address in a slot. In a table with an index, whose log has less
 /// than 2 GiB, there is a bit to spare.
-static inline uint8_t esk_kv_address_bytes_of(uint32_t log_bytes,
-                                              bool has_index) {
+static ESK_CONSTANT uint8_t esk_kv_address_bytes_of(uint32_t log_bytes,
+                                                    bool has_index) {
     return esk_kv_number_bytes(has_index ? 2u * log_bytes : log_bytes);
 }
 

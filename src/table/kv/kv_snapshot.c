@@ -220,10 +220,9 @@ int esk_kv_snapshot_next(struct esk_kv_snapshot *snapshot, uint32_t *cursor,
         struct esk_kv_place place;
         uint32_t hash = *cursor;
         uint32_t address = 0;
-        if (!esk_kv_is_hash(kv, hash)) {
-            return ESK_END;
-        }
-        status = then_next(snapshot, &hash, &address, &kept);
+        status = esk_kv_is_hash(kv, hash)
+                     ? then_next(snapshot, &hash, &address, &kept)
+                     : ESK_END;
         if (status == ESK_END || status == ESK_E_IO) {
             return status;
         }

@@ -24,7 +24,7 @@ static uint32_t divide_up(uint32_t count, uint32_t by) {
 bool esk_kv_index_lay(const struct esk_geometry *geometry, uint32_t leaves,
                       uint32_t blocks, uint32_t log_blocks,
                       struct esk_kv_index_layout *layout) {
-    uint16_t room = (uint16_t)(geometry->page_bytes - ESK_ENVELOPE_BYTES);
+    uint32_t room = geometry->page_bytes - (uint32_t)ESK_ENVELOPE_BYTES;
     uint32_t pages = blocks * geometry->block_pages;
     uint32_t log_pages = log_blocks * geometry->block_pages;
     if (leaves > ESK_KV_LEAVES_MAX) {
@@ -35,15 +35,15 @@ bool esk_kv_index_lay(const struct esk_geometry *geometry, uint32_t leaves,
         esk_kv_number_bytes(log_pages * geometry->page_bytes);
     layout->suffix_bytes = leaves >= LEAVES_MANY ? 2 : 3;
     layout->ref_bytes = esk_kv_number_bytes(pages + 1);
-    layout->leaf_entries = (uint16_t)((room - (unsigned)ESK_KV_LEAF_HEAD) /
+    layout->leaf_entries = (uint16_t)((room - (uint32_t)ESK_KV_LEAF_HEAD) /
                                       esk_kv_entry_bytes(layout));
     layout->inner_leaves = (uint16_t)(room / layout->ref_bytes /
                                       ESK_KV_STEP_LEAVES * ESK_KV_STEP_LEAVES);
     layout->inners = divide_up(leaves, layout->inner_leaves);
     /* Marks are compared modulo 2^32. */
-    return log_pages <= INT32_MAX / geometry->page_bytes &&
+    return log_pages <= (uint32_t)INT32_MAX / geometry->page_bytes &&
            layout->inners <=
-               (uint32_t)(room - ESK_KV_ROOT_HEAD) / layout->ref_bytes;
+               (room - (uint32_t)ESK_KV_ROOT_HEAD) / layout->ref_bytes;
 }
 
 /// Blocks of the ring: the pages of a round, in which the leaves' second pages,
