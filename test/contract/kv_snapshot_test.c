@@ -226,6 +226,39 @@ ESK_TEST(a_kv_snapshot_is_stale_when_copies_are_erased) {
     ESK_CHECK(erased > 0);
 }
 
+ESK_TEST(a_kv_snapshot_says_when_the_medium_does_not_answer) {
+    uint8_t key[ESK_KV_KEY_BYTES_MAX];
+    uint8_t bytes = 0;
+    uint32_t cursor = 0;
+    uint32_t failed = 0;
+    int status = ESK_OK;
+    for (unsigned run = 0; run < RUNS; run++) {
+        ESK_CONTEXT("%s", runs[run].name);
+        ESK_CHECK_INT(esk_model_kv_make(&model, &runs[run], 7), ESK_OK);
+        for (unsigned i = 0; i < 600; i++) {
+            ESK_CHECK_INT(esk_model_kv_step(&model), ESK_OK);
+        }
+        view_open(&views[0], KEPT);
+        for (unsigned i = 0; i < 40; i++) {
+            ESK_CHECK_INT(esk_model_kv_step(&model), ESK_OK);
+        }
+        esk_sim_power_off(model.sim);
+        for (uint16_t i = 0; i < model.table.keys; i++) {
+            (void)esk_model_kv_value_is(&model, &views[0].snapshot, i,
+                                        views[0].then[i], &status);
+            failed += status == ESK_E_IO ? 1 : 0;
+        }
+        ESK_CHECK(failed > 0);
+        cursor = 0;
+        do {
+            status =
+                esk_kv_snapshot_next(&views[0].snapshot, &cursor, key, &bytes);
+        } while (status == ESK_OK || status == ESK_E_STALE);
+        ESK_CHECK_INT(status, ESK_E_IO);
+        esk_model_kv_free(&model);
+    }
+}
+
 ESK_TEST(a_kv_snapshot_belongs_to_an_open_table) {
     struct esk_kv_snapshot snapshot;
     uint32_t cursor = 0;
