@@ -207,7 +207,9 @@ int main(void) {
         for (unsigned f = 0; f < 3; f++) {
             trace_measure(&trace, kilobytes[i], &sizes[f], 0);
         }
-        trace_measure(&trace, kilobytes[i], &sizes[0], SYNC_CHANGES);
+        for (unsigned f = 0; f < 2; f++) {
+            trace_measure(&trace, kilobytes[i], &sizes[f], SYNC_CHANGES);
+        }
     }
     free(trace.ops);
     return 0;
