@@ -31,6 +31,7 @@ enum esk_page_kind {
     ESK_PAGE_SYNC = 0x57,
     ESK_PAGE_PACKED = 0x58,
     ESK_PAGE_LOG = 0x59,
+    ESK_PAGE_SORTED = 0x5B,
     ESK_PAGE_NODE = 0x60,
 };
 

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A sorted index on media that fail, are damaged or lose power: answers name
+/// more pages, and miss none.
+#include "index/sorted/sorted.h"
+
+#include "base/bytes.h"
+#include "test/harness/failing_device.h"
+#include "test/harness/sorted_fixture.h"
+
+static struct sorted_fixture fixture;
+
+/// The device page of ring position `position`.
+static uint32_t device_page(uint8_t level, uint32_t position) {
+    return esk_ring_page(&fixture.sorted.levels[level].ring, position);
+}
+
+static void page_spoil(uint8_t level, uint32_t position) {
+    ESK_CHECK_INT(esk_sim_flip(fixture.sim, device_page(level, position), 500),
+                  ESK_OK);
+}
+
+ESK_TEST(sorted_answers_hold_where_programs_and_erases_fail) {
+    static const struct esk_sim_failures cases[] = {
+        {.program = {.every = 23}},
+        {.program = {.every = 7}},
+        {.program = {.burst_start = 60, .burst_length = 2}},
+        {.transfer = {.every = 19}},
+        {.erase = {.every = 9}},
+        {.transfer = {.burst_start = 50, .burst_length = 60}},
+    };
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ESK_CONTEXT("case %u", i);
+        struct sorted_settings settings = sorted_usual;
+        settings.blocks[0] = 60;
+        settings.blocks[1] = 60;
+        sorted_start(&fixture, &settings);
+        fixture.lets_fail = true;
+        esk_sim_failures_set(fixture.sim, &cases[i]);
+        for (uint32_t j = 0; j < 20; j++) {
+            sorted_append(&fixture, 40);
+            sorted_ask_many(&fixture, 4);
+        }
+        ESK_CHECK(
+            fixture.stats.program_failures + fixture.stats.erase_failures > 0);
+        esk_sim_failures_set(fixture.sim, NULL);
+        sorted_remount(&fixture);
+        sorted_ask_many(&fixture, 10);
+        esk_sim_destroy(fixture.sim);
+    }
+}
+
+ESK_TEST(sorted_index_of_a_dead_medium_names_every_page) {
+    sorted_start(&fixture, &sorted_usual);
+    sorted_append(&fixture, 200);
+    fixture.lets_fail = true;
+    esk_sim_power_off(fixture.sim);
+    sorted_append(&fixture, 300);
+    ESK_CHECK(fixture.failed > 0 && fixture.sorted.lost > 0);
+    sorted_ask_many(&fixture, 10);
+    ESK_CHECK_INT(sorted_mount(&fixture), ESK_E_IO);
+    esk_sim_power_on(fixture.sim);
+    sorted_remount(&fixture);
+    sorted_ask_many(&fixture, 10);
+    sorted_end(&fixture);
+}
+
+/// Damages each page of an index that has room for `fences` fences.
+static void damage(uint16_t fences) {
+    struct esk_sim *whole = NULL;
+    static struct sorted_fixture before;
+    struct sorted_settings settings = sorted_usual;
+    settings.config.fences = fences;
+    sorted_start(&fixture, &settings);
+    sorted_append(&fixture, 200);
+    while (fixture.sorted.levels[0].count == 0 ||
+           fixture.sorted.levels[1].count == 0) {
+        sorted_append(&fixture, 1);
+    }
+    ESK_CHECK(fixture.head < 290);
+    ESK_CHECK_INT(esk_sim_clone(&whole, fixture.sim), ESK_OK);
+    before = fixture;
+    for (uint8_t level = 0; level < ESK_SORTED_LEVELS; level++) {
+        uint32_t head = before.sorted.levels[level].ring.head;
+        uint32_t tail = before.sorted.levels[level].ring.tail;
+        for (uint32_t at = tail; at < head; at++) {
+            ESK_CONTEXT("level %u page %u", level, at);
+            fixture = before;
+            esk_sim_restore(fixture.sim, whole);
+            page_spoil(level, at);
+            sorted_ask_many(&fixture, 3);
+            sorted_append(&fixture, 60);
+            sorted_ask_many(&fixture, 3);
+            sorted_remount(&fixture);
+            sorted_ask_many(&fixture, 3);
+        }
+    }
+    esk_sim_destroy(whole);
+    sorted_end(&fixture);
+}
+
+ESK_TEST(sorted_answers_hold_with_any_page_damaged) {
+    damage(200);
+}
+
+ESK_TEST(sorted_answers_hold_with_any_page_damaged_and_few_fences_in_ram) {
+    damage(2);
+}
+
+ESK_TEST(sorted_mount_returns_what_a_transfer_that_fails_returns) {
+    static struct esk_device front;
+    bool failed = true;
+    sorted_start(&fixture, &sorted_usual);
+    sorted_append(&fixture, 280);
+    failing_device_make(&front, esk_sim_device(fixture.sim));
+    fixture.volume.device = &front;
+    for (uint32_t at = 1; failed; at++) {
+        ESK_CONTEXT("read %u", at);
+        fail_from(at, 0, READ_BROKEN);
+        int status = sorted_mount(&fixture);
+        failed = fail_end();
+        ESK_CHECK_INT(status, failed ? ESK_E_IO : ESK_OK);
+    }
+    sorted_ask_many(&fixture, 5);
+    sorted_end(&fixture);
+}
+
+ESK_TEST(sorted_level_0_forgets_the_oldest_run_where_merges_fail) {
+    struct sorted_settings settings = sorted_usual;
+    settings.config.entries = 72;
+    settings.blocks[0] = 100;
+    settings.data_pages = SORTED_PAGES_MAX;
+    sorted_start(&fixture, &settings);
+    fixture.lets_fail = true;
+    for (uint32_t i = 0; i < settings.blocks[1]; i++) {
+        esk_sim_block_fail(fixture.sim, settings.blocks[0] + i);
+    }
+    sorted_append(&fixture, 600);
+    ESK_CHECK(fixture.sorted.lost > 0);
+    ESK_CHECK_INT(fixture.sorted.levels[0].count, ESK_SORTED_RUNS_MAX);
+    sorted_ask_many(&fixture, 10);
+    esk_sim_destroy(fixture.sim);
+}
+
+ESK_TEST(sorted_answers_hold_after_power_loss_at_every_operation) {
+    static const struct sorted_settings *const media[] = {&sorted_usual};
+    static struct sorted_fixture before;
+    for (uint32_t i = 0; i < sizeof media / sizeof *media; i++) {
+        struct esk_sim *whole = NULL;
+        sorted_start(&fixture, media[i]);
+        sorted_append(&fixture, 150);
+        ESK_CHECK_INT(esk_sim_clone(&whole, fixture.sim), ESK_OK);
+        before = fixture;
+        uint64_t first = esk_sim_op_count(fixture.sim);
+        for (uint64_t at = first; at < first + 90; at++) {
+            ESK_CONTEXT("medium %u operation %u", i, (unsigned)at);
+            fixture = before;
+            esk_sim_restore(fixture.sim, whole);
+            esk_sim_seed_set(fixture.sim, at);
+            esk_sim_cut_at(fixture.sim, at, ESK_SIM_CUT_DRAWN);
+            fixture.lets_fail = true;
+            while (esk_sim_is_on(fixture.sim) && fixture.head < 500) {
+                sorted_append(&fixture, 1);
+            }
+            esk_sim_power_on(fixture.sim);
+            sorted_remount(&fixture);
+            sorted_ask_many(&fixture, 3);
+            sorted_append(&fixture, 60);
+            sorted_ask_many(&fixture, 3);
+        }
+        esk_sim_destroy(whole);
+        sorted_end(&fixture);
+    }
+}
+
+ESK_TEST(sorted_answers_hold_where_a_card_loses_what_it_cached) {
+    static struct sorted_fixture before;
+    struct esk_sim *whole = NULL;
+    struct sorted_settings settings = sorted_usual;
+    settings.geometry = (struct esk_geometry)ESK_CARD(0, 4, SORTED_PAGE_BYTES);
+    settings.cache_programs = 8;
+    sorted_start(&fixture, &settings);
+    sorted_append(&fixture, 150);
+    ESK_CHECK_INT(esk_sim_clone(&whole, fixture.sim), ESK_OK);
+    before = fixture;
+    uint64_t first = esk_sim_op_count(fixture.sim);
+    for (uint64_t at = first; at < first + 60; at++) {
+        ESK_CONTEXT("operation %u", (unsigned)at);
+        fixture = before;
+        esk_sim_restore(fixture.sim, whole);
+        esk_sim_seed_set(fixture.sim, at);
+        esk_sim_cut_at(fixture.sim, at, ESK_SIM_CUT_DRAWN);
+        fixture.lets_fail = true;
+        while (esk_sim_is_on(fixture.sim) && fixture.head < 500) {
+            sorted_append(&fixture, 1);
+        }
+        esk_sim_power_on(fixture.sim);
+        sorted_remount(&fixture);
+        sorted_ask_many(&fixture, 3);
+        sorted_append(&fixture, 60);
+        sorted_ask_many(&fixture, 3);
+    }
+    esk_sim_destroy(whole);
+    sorted_end(&fixture);
+}
+
+/// Writes `bytes` at `offset` of a page, with a valid checksum.
+static void page_forge(uint8_t level, uint32_t position, uint16_t offset,
+                       uint32_t number, uint8_t bytes) {
+    uint8_t page[SORTED_PAGE_BYTES];
+    uint8_t part[4];
+    const struct esk_ring *ring = &fixture.sorted.levels[level].ring;
+    uint32_t at = device_page(level, position);
+    ESK_CHECK_INT(esk_sim_peek(fixture.sim, at, page), ESK_OK);
+    esk_store_u32(part, number);
+    memcpy(page + offset, part, bytes);
+    esk_envelope_close(&ring->region.envelope, page, esk_page_count(page));
+    ESK_CHECK_INT(esk_sim_poke(fixture.sim, at, 0, page, sizeof page), ESK_OK);
+}
+
+ESK_TEST(sorted_closing_page_that_is_hostile_is_not_used) {
+    static const struct {
+        uint16_t offset;
+        uint32_t number;
+        uint8_t bytes;
+    } cases[] = {
+        {ESK_SORTED_ROLE, 9, 1},
+        {ESK_SORTED_PAGES, 0, 2},
+        {ESK_SORTED_PAGES, UINT16_MAX, 2},
+        {ESK_SORTED_PAGES, 59, 2},
+        {ESK_SORTED_OTHERS, UINT8_MAX, 1},
+        {ESK_SORTED_OTHERS, ESK_SORTED_RUNS_MAX - 1, 1},
+        {ESK_SORTED_FENCE_SHIFT, 32, 1},
+        {ESK_SORTED_SPAN, 0, 2},
+        {ESK_SORTED_SPAN, UINT16_MAX, 2},
+        {ESK_SORTED_DATA_FIRST, UINT32_MAX, 4},
+        {ESK_ENVELOPE_AUX, UINT32_MAX - 1, 4},
+        {ESK_SORTED_LISTS, UINT32_MAX, 4},
+        {ESK_SORTED_LISTS, 0, 4},
+    };
+    static struct sorted_fixture before;
+    struct esk_sim *whole = NULL;
+    sorted_start(&fixture, &sorted_usual);
+    sorted_append(&fixture, 290);
+    ESK_CHECK_INT(esk_sim_clone(&whole, fixture.sim), ESK_OK);
+    before = fixture;
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (uint8_t level = 0; level < ESK_SORTED_LEVELS; level++) {
+            ESK_CONTEXT("case %u level %u", i, level);
+            fixture = before;
+            esk_sim_restore(fixture.sim, whole);
+            page_forge(level, before.sorted.levels[level].closing,
+                       cases[i].offset, cases[i].number, cases[i].bytes);
+            sorted_remount(&fixture);
+            sorted_ask_many(&fixture, 3);
+            sorted_append(&fixture, 60);
+            sorted_ask_many(&fixture, 3);
+        }
+    }
+    esk_sim_destroy(whole);
+    sorted_end(&fixture);
+}
+
+ESK_TEST(sorted_merge_of_hostile_pages_is_bounded_and_comes_to_an_end) {
+    static const struct {
+        uint16_t offset;
+        uint32_t number;
+        uint8_t bytes;
+    } cases[] = {{ESK_SORTED_COUNT, 1, 2}, {ESK_SORTED_ROLE, 9, 1}};
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ESK_CONTEXT("case %u", i);
+        sorted_start(&fixture, &sorted_usual);
+        struct esk_sorted_level *level = &fixture.sorted.levels[0];
+        while (level->count < 3) {
+            sorted_append(&fixture, 1);
+        }
+        for (uint8_t run = 0; run < level->count; run++) {
+            for (uint16_t page = 0; page < level->runs[run].pages; page++) {
+                page_forge(0, level->runs[run].first + page, cases[i].offset,
+                           cases[i].number, cases[i].bytes);
+            }
+        }
+        sorted_append(&fixture, 600);
+        ESK_CHECK(fixture.sorted.levels[1].count > 0);
+        sorted_ask_many(&fixture, 10);
+        sorted_end(&fixture);
+    }
+}
+
+ESK_TEST_MAIN()
