@@ -288,8 +288,9 @@ bench-packed: setup-check ## packed pages' figures; OUT=file.json
 	@scripts/bench packed $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-sorted
-bench-sorted: setup-check ## sizes of a sorted value index, modelled; OUT=file.json
-	@$(MAKE) FLAVOUR=release build/release/bench/bench_sorted_model
+bench-sorted: setup-check ## the sorted value index, and a model of it; OUT=file.json
+	@$(MAKE) FLAVOUR=release build/release/bench/bench_sorted \
+	    build/release/bench/bench_sorted_model
 	@scripts/bench sorted $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-command
