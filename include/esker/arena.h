@@ -105,8 +105,12 @@
 #define ESK_SERIES_ENTRY_BYTES(width, bitmap_bits)                             \
     (2u * (width) + (bitmap_bits) / 8u)
 /// A packed table's value indexes have these, too.
-#define ESK_SERIES_PACKED_VALUES_BYTES(columns, entry_bytes)                   \
-    ESK_ARENA_PIECE((uint32_t)(entry_bytes) + 33u * (columns))
+/// steps_bytes  the sum of ESK_SERIES_STEPS_BYTES over the columns with learned
+///              buckets
+#define ESK_SERIES_PACKED_VALUES_BYTES(entry_bytes, steps_bytes)               \
+    ESK_ARENA_PIECE((uint32_t)(entry_bytes) + (steps_bytes))
+#define ESK_SERIES_STEPS_BYTES(bitmap_bits)                                    \
+    (1u + (UINT32_C(32) << ((bitmap_bits) / 32u)))
 
 /// esk_series_parts_all, for a table without variable column, sync journal and
 /// value indexes.

@@ -107,7 +107,8 @@ static uint32_t series_bytes(const struct series_case *of, uint16_t page_bytes,
     }
     if (of->packed && of->index_count > 0) {
         parts += ESK_SERIES_PACKED_VALUES_BYTES(
-            2, ESK_SERIES_ENTRY_BYTES(4, 16) + ESK_SERIES_ENTRY_BYTES(8, 64));
+            ESK_SERIES_ENTRY_BYTES(4, 16) + ESK_SERIES_ENTRY_BYTES(8, 64),
+            ESK_SERIES_STEPS_BYTES(16) + ESK_SERIES_STEPS_BYTES(64));
     }
     return ESK_SERIES_ARENA_BYTES(page_bytes, frames, parts);
 }

@@ -368,50 +368,73 @@ void esk_summary_fold(const struct esk_summary_column *columns, uint8_t count,
 
 /* ------------------------------------------------------------------ steps */
 
-/// The low 16 bits of value >> shift, `value` of `width` bytes.
-static uint16_t summary_window(const uint8_t *value, uint8_t width,
-                               uint8_t shift) {
-    uint32_t window = 0;
-    uint8_t at = (uint8_t)(shift >> 3);
-    for (uint8_t i = 0; i < 3; i++, at++) {
-        uint8_t byte = at < width ? value[at] : 0;
-        window |= (uint32_t)byte << (8u * i);
-    }
-    return (uint16_t)((window >> (shift & 7u)) & 0xFFFFu);
-}
-
 static bool summary_is_learned(const struct esk_summary_column *column) {
     return column->bitmap_bits > 0 && column->edges == NULL;
 }
 
-static void summary_step_set(uint8_t *steps, uint16_t step) {
-    uint8_t at = (uint8_t)(step & 0xFFu);
-    steps[1u + (at >> 3)] |= summary_mask(at);
+/// A step is a zone's step, or a half or a quarter of one where there are more
+/// bits: by so many bits it is narrower.
+static uint8_t summary_fine(const struct esk_summary_column *column) {
+    return (uint8_t)(column->bitmap_bits >> 5);
 }
 
-static bool summary_step_has(const uint8_t *steps, uint8_t step) {
-    return (steps[1u + (step >> 3)] & summary_mask(step)) != 0;
+uint16_t esk_summary_steps_bytes(uint8_t bitmap_bits, bool learned) {
+    return learned ? (uint16_t)(1u + (UINT16_C(32) << (bitmap_bits >> 5))) : 0;
 }
 
-/// Makes steps of the zone `part` as wide as `shift` says.
-static void summary_steps_join(uint8_t *steps, const uint8_t *part,
-                               uint8_t width, uint8_t shift) {
-    uint8_t old[ESK_SUMMARY_STEPS_BYTES];
-    uint16_t first = summary_window(part, width, steps[0]);
-    uint8_t by = (uint8_t)(shift - steps[0]);
-    memcpy(old, steps, sizeof old);
-    memset(steps, 0, sizeof old);
-    steps[0] = shift;
-    /* 256 steps and more are one, so min's and max's are all. */
-    for (uint16_t i = 0; by < 8 && i < 256; i++) {
-        uint16_t step = (uint16_t)(first + i);
-        if (summary_step_has(old, (uint8_t)(step & 0xFFu))) {
-            summary_step_set(steps, (uint16_t)(step >> by));
-        }
+static uint16_t summary_steps_bytes(const struct esk_summary_column *column) {
+    return esk_summary_steps_bytes(column->bitmap_bits,
+                                   summary_is_learned(column));
+}
+
+/// The low 24 bits of value >> shift, `value` of `width` bytes.
+static uint32_t summary_window(const uint8_t *value, uint8_t width,
+                               uint8_t shift) {
+    uint32_t window = 0;
+    uint8_t at = (uint8_t)(shift >> 3);
+    for (uint8_t i = 0; i < 4; i++, at++) {
+        uint8_t byte = at < width ? value[at] : 0;
+        window |= (uint32_t)byte << (8u * i);
     }
-    /* max may be in step 256, whose bit is that of step 0. */
-    summary_step_set(steps, summary_window(part, width, shift));
-    summary_step_set(steps, summary_window(part + width, width, shift));
+    return window >> (shift & 7u);
+}
+
+/// The byte of a step, whose number has more bits than there are steps.
+static uint8_t *summary_step(const struct esk_summary_column *column,
+                             uint8_t *steps, uint32_t step) {
+    uint16_t mask = (uint16_t)((UINT16_C(256) << summary_fine(column)) - 1u);
+    return steps + 1 + (((uint16_t)(step & 0xFFFFu) & mask) >> 3);
+}
+
+static void summary_step_set(const struct esk_summary_column *column,
+                             uint8_t *steps, uint32_t step) {
+    *summary_step(column, steps, step) |= summary_mask((uint8_t)(step & 7u));
+}
+
+/// Makes the steps of the zone `part` as wide as `shift` says.
+static void summary_steps_join(const struct esk_summary_column *column,
+                               uint8_t *steps, const uint8_t *part,
+                               uint8_t shift) {
+    uint8_t old[ESK_SUMMARY_STEPS_BYTES_MAX];
+    uint8_t width = column->width;
+    uint16_t bytes = summary_steps_bytes(column);
+    uint32_t step = summary_window(part, width, steps[0]);
+    uint8_t by = (uint8_t)(shift - steps[0]);
+    memcpy(old, steps, bytes);
+    memset(steps, 0, bytes);
+    steps[0] = shift;
+    /* As many steps as there are, or more, become one: then min's and max's are
+       all. */
+    for (uint16_t i = (uint16_t)(8u * bytes - 8u); i > 0 && by < 10; i--) {
+        uint8_t bit = summary_mask((uint8_t)(step & 7u));
+        if ((*summary_step(column, old, step) & bit) != 0) {
+            summary_step_set(column, steps, step >> by);
+        }
+        step++;
+    }
+    /* max may be one step further, whose bit is that of min's. */
+    summary_step_set(column, steps, summary_window(part, width, shift));
+    summary_step_set(column, steps, summary_window(part + width, width, shift));
 }
 
 /// Widens the zone of `part` to `value`.
@@ -438,15 +461,20 @@ static void summary_reach_zone(const struct esk_summary_column *column,
     }
     summary_fit_zone(&grid, part, column);
     uint8_t shift = (uint8_t)(8u * grid.skip + grid.shift);
-    if (shift > steps[0]) {
-        summary_steps_join(steps, zone, width, shift);
+    uint8_t fine = summary_fine(column);
+    if (shift > fine && shift - fine > steps[0]) {
+        summary_steps_join(column, steps, zone, (uint8_t)(shift - fine));
     }
 }
 
 void esk_summary_begin(const struct esk_summary_column *columns, uint8_t count,
                        uint8_t *entry, uint8_t *steps) {
     esk_summary_clear(columns, count, entry);
-    memset(steps, 0, (size_t)count * ESK_SUMMARY_STEPS_BYTES);
+    for (; count > 0; count--, columns++) {
+        uint16_t bytes = summary_steps_bytes(columns);
+        memset(steps, 0, bytes);
+        steps += bytes;
+    }
 }
 
 void esk_summary_reach(const struct esk_summary_column *columns, uint8_t count,
@@ -459,7 +487,7 @@ void esk_summary_reach(const struct esk_summary_column *columns, uint8_t count,
                             order.byte)) {
             summary_reach_zone(column, entry, steps, order.byte);
             if (summary_is_learned(column)) {
-                summary_step_set(steps,
+                summary_step_set(column, steps,
                                  summary_window(order.byte, width, steps[0]));
             } else if (column->bitmap_bits > 0) {
                 uint8_t cell = summary_bucket(column, order.byte);
@@ -467,31 +495,39 @@ void esk_summary_reach(const struct esk_summary_column *columns, uint8_t count,
             }
         }
         entry += summary_part_bytes(column);
-        steps += ESK_SUMMARY_STEPS_BYTES;
+        steps += summary_steps_bytes(column);
     }
+}
+
+/// Whether min, of the zone `part`, is behind the begin of its step: then the
+/// zone's steps begin within these.
+static bool summary_is_within(const uint8_t *part, uint8_t shift) {
+    for (; shift >= 8; shift = (uint8_t)(shift - 8u), part++) {
+        if (*part != 0) {
+            return true;
+        }
+    }
+    return (*part & (summary_mask(shift) - 1u)) != 0;
 }
 
 /// Sets the learned cells of `part`, a zone with values, from its steps.
 static void summary_cells_set(const struct esk_summary_column *column,
-                              uint8_t *part, const uint8_t *steps) {
+                              uint8_t *part, uint8_t *steps) {
     uint8_t width = column->width;
     uint8_t *bitmap = part + width + width;
-    uint16_t first = summary_window(part, width, steps[0]);
-    uint8_t back = 0;
+    uint32_t step = summary_window(part, width, steps[0]);
+    uint16_t count = (uint16_t)(8u * summary_steps_bytes(column) - 8u);
+    bool back = summary_is_within(part, steps[0]);
     struct summary_grid grid;
     summary_fit_zone(&grid, part, column);
-    /* Where min is within its step, the zone's steps begin there. */
-    for (uint8_t i = 0; 8u * i < steps[0]; i++) {
-        bool whole = 8u * i + 8u <= steps[0];
-        uint8_t mask = (uint8_t)(whole ? 0xFFu : summary_mask(steps[0]) - 1u);
-        back = (part[i] & mask) != 0 ? 1 : back;
-    }
-    for (uint16_t i = 0; i <= 256; i++) {
-        uint8_t step = (uint8_t)((first + i) & 0xFFu);
-        uint16_t high = i < grid.last ? i : grid.last;
-        uint16_t low = i > 0 ? (uint16_t)(i - back) : 0;
-        low = low < high ? low : high;
-        if (summary_step_has(steps, step)) {
+    uint8_t fine = (uint8_t)(8u * grid.skip + grid.shift - steps[0]);
+    for (uint16_t i = 0; i <= count; i++, step++) {
+        uint8_t bit = summary_mask((uint8_t)(step & 7u));
+        if ((*summary_step(column, steps, step) & bit) != 0) {
+            uint16_t high = (uint16_t)(i >> fine);
+            uint16_t low = (uint16_t)((i - (back && i > 0 ? 1u : 0u)) >> fine);
+            high = high < grid.last ? high : grid.last;
+            low = low < high ? low : high;
             uint8_t cell = (uint8_t)((uint16_t)(low * grid.scale) >> 8);
             bitmap[cell >> 3] |= summary_mask(cell);
             cell = (uint8_t)((uint16_t)(high * grid.scale) >> 8);
@@ -501,7 +537,7 @@ static void summary_cells_set(const struct esk_summary_column *column,
 }
 
 void esk_summary_complete(const struct esk_summary_column *columns,
-                          uint8_t count, uint8_t *entry, const uint8_t *steps) {
+                          uint8_t count, uint8_t *entry, uint8_t *steps) {
     for (uint8_t i = 0; i < count; i++) {
         const struct esk_summary_column *column = &columns[i];
         uint8_t width = column->width;
@@ -510,7 +546,7 @@ void esk_summary_complete(const struct esk_summary_column *columns,
             summary_cells_set(column, entry, steps);
         }
         entry += summary_part_bytes(column);
-        steps += ESK_SUMMARY_STEPS_BYTES;
+        steps += summary_steps_bytes(column);
     }
 }
 

@@ -82,21 +82,23 @@ void esk_summary_fold(const struct esk_summary_column *columns, uint8_t count,
 /// has no learned buckets.
 ///
 /// Learned buckets depend on the zone, which the last row may change. So values
-/// are noted in *steps* of a power of two, which stay where they are when the
-/// zone grows: 256 of them, and a step has two of the zone's when they widen.
-/// A step is as wide as the shift of the zone, so it covers parts of up to two
-/// of the zone's steps: both are set. The entry may so match more rows than one
-/// by esk_summary_fold where max - min > 255; else it is the same.
+/// are noted in *steps*, a power of two wide, which stay where they are when
+/// the zone grows, and are joined in pairs. There are 256 of them, 512 for 32
+/// bits and 1024 for 64. A step can be in two of the buckets: both are set.
+/// Where max - min > 255 the entry may so match more than that of a fold.
 ///
-/// steps    ESK_SUMMARY_STEPS_BYTES a column, to be kept between the calls.
+/// steps    esk_summary_steps_bytes of all columns together.
 void esk_summary_begin(const struct esk_summary_column *columns, uint8_t count,
                        uint8_t *entry, uint8_t *steps);
 void esk_summary_reach(const struct esk_summary_column *columns, uint8_t count,
                        uint8_t *entry, uint8_t *steps, const uint8_t *row);
 void esk_summary_complete(const struct esk_summary_column *columns,
-                          uint8_t count, uint8_t *entry, const uint8_t *steps);
+                          uint8_t count, uint8_t *entry, uint8_t *steps);
 
-enum { ESK_SUMMARY_STEPS_BYTES = 33 }; ///< the shift, and a bit a step
+enum { ESK_SUMMARY_STEPS_BYTES_MAX = 1 + 1024 / 8 };
+
+/// Bytes of a column's steps: a shift, and a bit a step.
+uint16_t esk_summary_steps_bytes(uint8_t bitmap_bits, bool learned);
 
 /// Extends `zones` by what `entry` covers. `zones` is an entry without bitmaps:
 /// 2 * width bytes a column, the layout of the same columns with bitmap_bits 0.

@@ -419,6 +419,7 @@ struct esk_series_log {
 struct esk_series_layout {
     uint16_t entry_bytes; ///< of a summary entry
     uint16_t edges_bytes; ///< of all given edges
+    uint16_t steps_bytes; ///< of all learned buckets, while a page is written
     /* Offsets of the columns; only with a value index. */
     uint16_t offset[ESK_COLUMN_COUNT_MAX];
     uint8_t type[ESK_COLUMN_COUNT_MAX]; ///< and ESK_SERIES_HAS_MISSING

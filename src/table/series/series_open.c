@@ -93,6 +93,7 @@ static int layout_read(struct esk_volume *volume,
     }
     layout->entry_bytes = 0;
     layout->edges_bytes = 0;
+    layout->steps_bytes = 0;
     if (options->has_breaks && parts->breaks == NULL) {
         return ESK_E_UNSUPPORTED;
     }

@@ -65,6 +65,11 @@ static int columns_read(struct esk_series *series,
         layout->edges_bytes = (uint16_t)(layout->edges_bytes + bytes);
         layout->entry_bytes = (uint16_t)(layout->entry_bytes + 2u * width +
                                          spec.bitmap_bits / 8u);
+        layout->steps_bytes =
+            (uint16_t)(layout->steps_bytes +
+                       esk_summary_steps_bytes(spec.bitmap_bits,
+                                               spec.bitmap_bits > 0 &&
+                                                   spec.edge_count == 0));
     }
     return ESK_OK;
 }
@@ -132,9 +137,8 @@ static void indexes_carve(struct esk_arena *arena,
         arena, (uint32_t)(options->group_pages - 1u) * layout->entry_bytes);
     memory->edges = esk_arena_take(arena, layout->edges_bytes);
     if (info->codec == ESK_CODEC_PACKED) {
-        memory->entry = esk_arena_take(
-            arena, layout->entry_bytes +
-                       info->index_count * (uint32_t)ESK_SUMMARY_STEPS_BYTES);
+        memory->entry = esk_arena_take(arena, (uint32_t)layout->entry_bytes +
+                                                  layout->steps_bytes);
     }
 }
 
