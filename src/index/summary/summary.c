@@ -379,7 +379,7 @@ static uint8_t summary_fine(const struct esk_summary_column *column) {
 }
 
 uint16_t esk_summary_steps_bytes(uint8_t bitmap_bits, bool learned) {
-    return learned ? (uint16_t)(1u + (UINT16_C(32) << (bitmap_bits >> 5))) : 0;
+    return learned ? (uint16_t)(1u + (32u << (bitmap_bits >> 5))) : 0;
 }
 
 static uint16_t summary_steps_bytes(const struct esk_summary_column *column) {
@@ -402,7 +402,7 @@ static uint32_t summary_window(const uint8_t *value, uint8_t width,
 /// The byte of a step, whose number has more bits than there are steps.
 static uint8_t *summary_step(const struct esk_summary_column *column,
                              uint8_t *steps, uint32_t step) {
-    uint16_t mask = (uint16_t)((UINT16_C(256) << summary_fine(column)) - 1u);
+    uint16_t mask = (uint16_t)((256u << summary_fine(column)) - 1u);
     return steps + 1 + (((uint16_t)(step & 0xFFFFu) & mask) >> 3);
 }
 
