@@ -18,7 +18,7 @@
 #if defined(__AVR__)
 
 void esk_slot_copy(esk_slot *to, const esk_slot *from) {
-    *to = *from;
+    memcpy(to, from, sizeof *to);
 }
 
 bool esk_slot_is_negative(const esk_slot *slot) {

@@ -80,18 +80,16 @@ static void float_bound(union esk_number *number, uint8_t type,
     }
 }
 
-/// Adds to a sum and its compensation (Neumaier 1974).
+/// Adds to a sum, and what rounding took from it to the compensation (Knuth's
+/// TwoSum: exact in any order of magnitudes).
 static void sum_add(esk_slot *sum, const esk_slot *value) {
     esk_real real = real_get(value);
     esk_real before = real_get(sum);
     esk_real lost = real_get(sum + 1);
     esk_real after = before + real;
-    if (after - after != 0) {
-        lost += 0; /* it is infinite, or no number */
-    } else if (absolute(before) >= absolute(real)) {
-        lost += (before - after) + real;
-    } else {
-        lost += (real - after) + before;
+    esk_real taken = after - before;
+    if (after - after == 0) { /* else it is infinite, or no number */
+        lost += (before - (after - taken)) + (real - taken);
     }
     if (real_set(sum, after) != ESK_OK) {
         /* Infinities of both signs: NaN, which FSUM makes of these two. */

@@ -160,8 +160,8 @@ int esk_program_column(const struct esk_program *program, esk_slot *slot,
 }
 
 /// Takes a value into a register that is NULL or to which its order is `order`.
-static ESK_APART void best_take(esk_slot *best, uint8_t *null,
-                                const esk_slot *value, int8_t order) {
+static ESK_IN_LINE void best_take(esk_slot *best, uint8_t *null,
+                                  const esk_slot *value, int8_t order) {
     if (*null != 0 || esk_slot_compare(value, best) == order) {
         esk_slot_copy(best, value);
         *null = 0;
@@ -213,8 +213,8 @@ int esk_program_result(struct esk_program *program, uint8_t r, int status) {
 }
 
 /// Moves on by the distance of 16 bits at `bytes`.
-static ESK_OUT_OF_LINE int far_jump(struct esk_program *program,
-                                    const uint8_t *bytes) {
+static ESK_IN_LINE int far_jump(struct esk_program *program,
+                                const uint8_t *bytes) {
     program->next += esk_load_u16(bytes);
     return ESK_PROGRAM_GOES_ON;
 }
@@ -226,8 +226,8 @@ static int column_load(const struct esk_program *program, esk_slot *slot,
 }
 
 /// Whether one of the two registers at `operands` is NULL.
-static ESK_APART bool either_is_null(const struct esk_program *program,
-                                     const uint8_t *operands) {
+static ESK_IN_LINE bool either_is_null(const struct esk_program *program,
+                                       const uint8_t *operands) {
     return (program->nulls[operands[0]] | program->nulls[operands[1]]) != 0;
 }
 

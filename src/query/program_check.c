@@ -193,8 +193,8 @@ bool esk_check_loop(struct esk_check *check, uint8_t *had, const uint8_t *op) {
 }
 
 /// The register of a bound of FOR.
-static bool bound_check(const struct esk_check *check, const uint8_t *op,
-                        uint8_t r) {
+static ESK_IN_LINE bool bound_check(const struct esk_check *check,
+                                    const uint8_t *op, uint8_t r) {
     uint8_t can = esk_check_source(check, op[1])->kind->can;
     return (can & ESK_SOURCE_REFERENCES) != 0 ? esk_check_registers(check, r, 1)
                                               : esk_check_key(check, op[1], r);
