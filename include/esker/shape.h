@@ -36,12 +36,16 @@
 ///     #define ESK_SHAPE_CONFIG {.store = &esk_store_wandering}
 ///
 /// Such a program mounts any volume on this geometry, and opens its tables by
-/// their names. With ESK_SHAPE_PARTS all series have these parts, whatever
-/// esk_series_open_with is given; without ESK_SHAPE_CONFIG it has series alone,
-/// and other tables are ESK_E_UNSUPPORTED. With ESK_SHAPE_CONFIG all trees have
-/// its store and parts, which esk_tree_open has to be given, and there are no
-/// readers and no store that packs nodes. Mounts of series and kv tables read
-/// every block where the device has up to 512 and no marks.
+/// their names. Mounts of series and kv tables read every block, where the
+/// device has up to 512 and no marks. ESK_SHAPE_PARTS are the parts of all
+/// series, whatever esk_series_open_with is given; without ESK_SHAPE_CONFIG the
+/// program has series alone, and other tables are ESK_E_UNSUPPORTED.
+/// ESK_SHAPE_CONFIG has the store and the parts of all trees, which
+/// esk_tree_open has to be given, too; then there are no readers and no store
+/// that packs nodes.
+///
+/// A program of several devices can name the parts alone:
+/// -DESK_SHAPE_PARTS='{...}', -DESK_SHAPE_CONFIG='{...}', without -DESK_SHAPE.
 ///
 /// The shape of a bare kv store is a header of three lines, without an image:
 ///
@@ -103,10 +107,6 @@ static const uint8_t esk_shape_meta[] ESK_SHAPE_ROM = ESK_SHAPE_META;
 static const struct esk_series_shape esk_shape_series = ESK_SHAPE_SERIES;
 static const struct esk_series_options esk_shape_options = ESK_SHAPE_OPTIONS;
 #endif
-#ifdef ESK_SHAPE_PARTS
-/// The parts that the program uses; -DESK_SHAPE_PARTS names others.
-static const struct esk_series_parts esk_shape_parts = ESK_SHAPE_PARTS;
-#endif
 #ifdef ESK_SHAPE_KV
 #define ESK_SHAPE_POOL_FRAMES 1
 /* Whether snapshots of a kv table can be opened: -DESK_SHAPE_SNAPSHOTS=1. */
@@ -121,10 +121,15 @@ static const struct esk_kv_options esk_shape_kv = ESK_SHAPE_KV;
 #endif
 static const struct esk_btree_layout esk_shape_tree = ESK_SHAPE_TREE;
 #endif
+#endif
+
+#ifdef ESK_SHAPE_PARTS
+/// The parts that the program uses; -DESK_SHAPE_PARTS names others.
+static const struct esk_series_parts esk_shape_parts = ESK_SHAPE_PARTS;
+#endif
 #ifdef ESK_SHAPE_CONFIG
 /// How the tree is opened; -DESK_SHAPE_CONFIG replaces it.
 static const struct esk_tree_config esk_shape_config = ESK_SHAPE_CONFIG;
-#endif
 #endif
 
 #endif

@@ -41,9 +41,9 @@
 #define ESK_SHAPED_CONFIG(constant, value) (value)
 #endif
 
-/* Whether all tables of a program are series: it names parts for them and has
-   no shape of another kind. */
-#if defined(ESK_SHAPE_PARTS) && !defined(ESK_SHAPE_CONFIG)
+/* Whether all tables of a program are series: it has a shape, which names parts
+   for them and none for trees. Others are refused. */
+#if defined(ESK_SHAPE) && defined(ESK_SHAPE_PARTS) && !defined(ESK_SHAPE_CONFIG)
 #define ESK_SHAPE_ALL_SERIES true
 #else
 #define ESK_SHAPE_ALL_SERIES false
@@ -117,7 +117,7 @@
 #define ESK_SHAPE_SEALS(own) (&esk_seals_at_end)
 #elif defined(ESK_SHAPE_TREE)
 #define ESK_SHAPE_SEALS(own) ((void)(own), (const struct esk_seals *)NULL)
-#elif defined(ESK_SHAPE_PARTS)
+#elif defined(ESK_SHAPE_PARTS) && !defined(ESK_SHAPE_CONFIG)
 #define ESK_SHAPE_SEALS(own)                                                   \
     (esk_shape_parts.packed == NULL ? &esk_seals_at_end : (own))
 #else

@@ -78,6 +78,16 @@ ESK_TEST(shape_device_of_series_opens_no_tree) {
                   SHAPED ? ESK_E_UNSUPPORTED : ESK_OK);
 }
 
+ESK_TEST(shape_device_of_series_opens_no_bare_store) {
+    static const struct esk_kv_bare bare = {.id = 1};
+    static const struct esk_kv_config config = {.keys = 10};
+    struct esk_kv *kv = NULL;
+    world_make(1, false);
+    ESK_CHECK_INT(esk_kv_open_bare(&kv, &twin.volume, TWIN_DEVICE, 0, &bare,
+                                   &config, arena, sizeof arena),
+                  SHAPED ? ESK_E_UNSUPPORTED : ESK_OK);
+}
+
 int main(int argc, char **argv) {
     return twin_main(argc, argv);
 }

@@ -203,17 +203,18 @@ int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
     ESK_ASSERT(kv != NULL && volume != NULL && device != NULL && bare != NULL &&
                config != NULL);
     const struct esk_geometry *geometry =
-        ESK_SHAPED(&esk_shape_geometry, &device->geometry);
+        ESK_SHAPED_MEDIUM(&esk_shape_geometry, &device->geometry);
     uint8_t head[ESK_KV_HEAD_BYTES];
     struct esk_kv_entry entry;
     struct esk_arena memory;
     *kv = NULL;
-    ESK_TRY(ESK_SHAPED(ESK_OK, esk_geometry_check(geometry)));
+    ESK_TRY(ESK_SHAPED_MEDIUM(ESK_OK, esk_geometry_check(geometry)));
     if (geometry->block_count < ESK_KV_BLOCKS_MIN ||
         geometry->block_count > ESK_KV_BARE_BLOCKS_MAX) {
         return ESK_E_GEOMETRY;
     }
-    if (geometry->block_count > esk_kv_blocks_max(geometry)) {
+    if (ESK_SHAPE_ALL_SERIES ||
+        geometry->block_count > esk_kv_blocks_max(geometry)) {
         return ESK_E_UNSUPPORTED;
     }
     if (flags >= 2u * ESK_MOUNT_READ_BACK ||

@@ -39,10 +39,11 @@ static bool store_packs(const struct esk_node_store *store) {
     return ESK_SHAPED_CONFIG(false, (store->flags & ESK_STORE_PACKS) != 0);
 }
 
-/// Whether the program has what the store needs: one with a shape cannot have
-/// packed nodes.
+/// Whether the program has what the store needs: one that names parts of trees
+/// has no packed nodes, one that names parts of series alone has no trees.
 static bool store_suits(const struct esk_node_store *store) {
-    return store_packs(store) == ((store->flags & ESK_STORE_PACKS) != 0);
+    return !ESK_SHAPE_ALL_SERIES &&
+           store_packs(store) == ((store->flags & ESK_STORE_PACKS) != 0);
 }
 
 static uint8_t frames_of(const struct esk_tree_config *config) {
