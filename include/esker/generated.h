@@ -130,8 +130,8 @@ int esk_compare_int_f64(int64_t a, double b);
 /// Rounds half away from 0, to `digits` (0 .. 15) after the point.
 double esk_round_f64(double value, uint8_t digits);
 
-/// A float as a slot of a record (esker/query.h), and back. Slots have 64 bits,
-/// and so has double.
+/// A float as a slot of a record (esker/query.h), and back; -0.0 is 0.0. Slots
+/// have 64 bits, and so has double.
 esk_slot esk_f64_slot(double value);
 double esk_f64_of_slot(esk_slot slot);
 

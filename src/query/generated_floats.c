@@ -24,6 +24,9 @@ int esk_compare_int_f64(int64_t a, double b) {
 
 esk_slot esk_f64_slot(double value) {
     esk_slot bits = 0;
+    if (value == 0) {
+        return 0; /* -0.0, too: it is equal */
+    }
     memcpy(&bits, &value,
            sizeof bits < sizeof value ? sizeof bits : sizeof value);
     return bits < 0 ? bits ^ SLOT_MAX : bits;

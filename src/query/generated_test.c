@@ -209,6 +209,10 @@ ESK_TEST(generated_rounding_is_half_away_from_zero) {
     ESK_CHECK(esk_round_f64(1e300, 3) == 1e300);
 }
 
+ESK_TEST(generated_slots_of_both_zeros_are_one) {
+    ESK_CHECK(esk_f64_slot(-0.0) == esk_f64_slot(0.0));
+}
+
 ESK_TEST(generated_texts_compare_by_bytes) {
     ESK_CHECK(esk_text_compare("ab\0\0", 4, "ab", 2) == 0);
     ESK_CHECK(esk_text_compare("ab", 2, "abc", 3) < 0);

@@ -32,6 +32,13 @@ COMPILERS = {
     "clang-19": ["clang-19", "-O2"],
     "avr-gcc": ["avr-gcc", *AVR],
     "arm-none-eabi-gcc": ["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-Os"],
+    "riscv64-unknown-elf-gcc": [
+        "riscv64-unknown-elf-gcc",
+        "--specs=picolibc.specs",
+        "-march=rv32imc",
+        "-mabi=ilp32",
+        "-Os",
+    ],
 }
 _PRINT = {
     "bool": ('"%d"', "(int)({})"),

@@ -198,6 +198,14 @@ SELECT n, who, count(*) FROM notes GROUP BY n, who;
 -- name: text_distinct_of_no_row
 SELECT DISTINCT who FROM uwa LEFT JOIN notes ON notes.n = uwa.wind
 ORDER BY who DESC;
+-- name: unused
+SELECT t, b FROM log WHERE CASE WHEN c + -5 NOT IN (7, 1) THEN CASE WHEN b <= 90
+THEN b ELSE 2 END ELSE CASE WHEN 1 <= 0.0 THEN b END END IS NOT NULL;
+-- name: unused_outputs
+SELECT 10, x + c, x IS NULL FROM log LEFT JOIN dev
+ON dev.y = log.b AND dev.x > log.c;
+-- name: both_zeros
+SELECT f * 0, count(*) FROM log GROUP BY f * 0;
 -- name: averages_of_both
 SELECT avg(x), avg(y), avg(z) * 2 FROM (SELECT b AS x, f AS y, c AS z FROM log
 UNION ALL SELECT wind, temp / 3.0, time FROM uwa);

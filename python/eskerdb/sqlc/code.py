@@ -88,7 +88,7 @@ class Function:
         if first is not None:
             self._numbers[first.resume] = FIRST
         self._items(items, [])
-        self.lines = _used(self.lines)
+        self.lines = used(self.lines)
 
     @property
     def places(self) -> list[tuple[int, str]]:
@@ -178,22 +178,26 @@ class Function:
 _WORDS = re.compile(r"(?<![>.\w])[A-Za-z_]\w*")  # no members
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 _LOCAL = re.compile(r"(?:const )?[a-z]\w* (?:\* )?([a-z]\w*) = .*;")
-# Of texts, whose values have no effects.
-_SET = re.compile(r"(text(?:_bytes)?(?:_\d+)?) = .*;")
+_SET = re.compile(r"([a-z]\w*) = .*;")  # of a local: values have no effects
 
 
-def _used(lines: list[str]) -> list[str]:
+def used(lines: list[str]) -> list[str]:
     """Leaves out locals that nothing uses, and conditions of nothing."""
+    declared = {
+        found.group(1) for found in map(_LOCAL.fullmatch, lines) if found
+    }
     while True:
         words: Counter[str] = Counter()
+        sets: list[str] = []
         for line in lines:
             words.update(_WORDS.findall(_STRINGS.sub('""', line)))
-            if found := _LOCAL.fullmatch(line) or _SET.fullmatch(line):
-                words[found.group(1)] -= 1
-        kept: list[str] = []
-        for line in lines:
             found = _LOCAL.fullmatch(line) or _SET.fullmatch(line)
-            if found and words[found.group(1)] == 0:
+            name = found.group(1) if found else ""
+            sets.append(name if name in declared else "")
+            words[name] -= 1
+        kept: list[str] = []
+        for line, name in zip(lines, sets, strict=True):
+            if name and words[name] == 0:
                 continue
             if line == "}" and kept and re.fullmatch(r"if \(.*\) {", kept[-1]):
                 kept.pop()

@@ -30,7 +30,7 @@ from eskerdb.sqlc.cexpr import (
     negated,
     relation,
 )
-from eskerdb.sqlc.code import Body, Item, Label, Load, Row, Text
+from eskerdb.sqlc.code import Body, Item, Label, Load, Row, Text, used
 from eskerdb.sqlc.ctype import BYTES as WIDTHS
 from eskerdb.sqlc.groups import Cells
 from eskerdb.sqlc.kv import KvRoom, KvSource, unordered
@@ -776,6 +776,7 @@ class CEmitter(Emitter):
         lines = tuple(i.text for i in items if isinstance(i, Text))
         is_plain = len(lines) == len(items) and not self._has_locals(lines)
         if is_plain:
+            lines = tuple(used([x for y in lines for x in y.splitlines()]))
             fill = self.fills.setdefault(lines, Fill(lines))
             fill.uses += 1
             self.line(f"@fill {list(self.fills).index(lines)}")
