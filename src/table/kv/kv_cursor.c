@@ -41,8 +41,12 @@ static const uint8_t *entry_at(const struct esk_kv_cursor *cursor,
 /// Which of two keys comes first, in ascending order: < 0, 0 or > 0.
 static int keys_compare(const uint8_t *a, uint8_t a_bytes, const uint8_t *b,
                         uint8_t b_bytes) {
-    int order = memcmp(a, b, a_bytes < b_bytes ? a_bytes : b_bytes);
-    return order != 0 ? order : (int)a_bytes - (int)b_bytes;
+    uint8_t least = a_bytes < b_bytes ? a_bytes : b_bytes;
+    uint8_t i = 0;
+    while (i < least && a[i] == b[i]) {
+        i++;
+    }
+    return i < least ? (int)a[i] - (int)b[i] : (int)a_bytes - (int)b_bytes;
 }
 
 /// The same in the order of the cursor, of a key and an entry.
@@ -58,7 +62,7 @@ static bool key_is_wanted(const struct esk_kv_cursor *cursor,
     const struct esk_kv_query *query = &cursor->query;
     if (query->prefix_bytes > 0 &&
         (bytes < query->prefix_bytes ||
-         memcmp(key, query->prefix, query->prefix_bytes) != 0)) {
+         !esk_bytes_equal(key, query->prefix, query->prefix_bytes))) {
         return false;
     }
     if (query->from_bytes > 0 &&
@@ -103,7 +107,7 @@ static void last_drop(struct esk_kv_cursor *cursor) {
     uint8_t *keys = cursor->memory + cursor->keys_at;
     const uint8_t *drop = entry_at(cursor, --cursor->count);
     uint16_t bytes = (uint16_t)(1u + drop[0]);
-    memmove(keys + bytes, keys, (size_t)(drop - keys));
+    esk_bytes_move(keys + bytes, keys, (uint16_t)(drop - keys));
     for (uint16_t entry = 0; entry < cursor->count; entry++) {
         uint8_t *offset = cursor->memory + (size_t)entry * OFFSET_BYTES;
         if (entry_at(cursor, entry) < drop) {
@@ -144,8 +148,8 @@ static int key_store(struct esk_kv_cursor *cursor, uint16_t entry,
         return ESK_OK;
     }
     uint8_t *offset = cursor->memory + (size_t)entry * OFFSET_BYTES;
-    memmove(offset + OFFSET_BYTES, offset,
-            (size_t)(cursor->count - entry) * OFFSET_BYTES);
+    esk_bytes_move(offset + OFFSET_BYTES, offset,
+                   (uint16_t)((cursor->count - entry) * OFFSET_BYTES));
     cursor->keys_at = (uint16_t)(cursor->keys_at - 1u - key_bytes);
     cursor->count++;
     esk_store_u16(offset, cursor->keys_at);
@@ -172,7 +176,7 @@ static void pass_begin(struct esk_kv *kv, struct esk_kv_cursor *cursor) {
         const uint8_t *last = entry_at(cursor, (uint16_t)(cursor->taken - 1u));
         uint16_t bytes = (uint16_t)(1u + last[0]);
         cursor->last_at = (uint16_t)(cursor->bytes - bytes);
-        memmove(cursor->memory + cursor->last_at, last, bytes);
+        esk_bytes_move(cursor->memory + cursor->last_at, last, bytes);
     }
     selection_clear(kv, cursor);
     cursor->passing = true;

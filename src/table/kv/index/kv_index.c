@@ -366,7 +366,7 @@ static int index_mount(struct esk_kv *kv, const struct esk_kv_entry *entry,
     config.blocks = entry->index_blocks;
     config.kind = ESK_PAGE_INDEX;
     ESK_TRY(
-        esk_ring_mount(&index->ring, volume, &config, &kv->stats, index->node));
+        esk_ring_open(&index->ring, volume, &config, &kv->stats, index->node));
     walk->record = record_replay;
     walk->counts = true;
     walk->counted = esk_kv_mark_at(kv, kv->log.tail, 0);
