@@ -379,7 +379,7 @@ static uint8_t summary_fine(const struct esk_summary_column *column) {
 }
 
 uint16_t esk_summary_steps_bytes(uint8_t bitmap_bits, bool learned) {
-    return learned ? (uint16_t)(1u + (32u << (bitmap_bits >> 5))) : 0;
+    return (uint16_t)(learned ? 1u + (32u << (bitmap_bits >> 5)) : 0u);
 }
 
 static uint16_t summary_steps_bytes(const struct esk_summary_column *column) {
