@@ -41,13 +41,20 @@ struct kv_set {
     uint32_t replay_pages; ///< as in struct esk_kv_config
 };
 
-enum { INDEX_SLOT_BYTES = 6 };
+enum { INDEX_SLOT_BYTES = 6, RECORD_BYTES = 43 };
 
 /// Keys of which a pending table of so many bytes has the slots.
 static uint32_t pending_keys(const struct kv_set *set) {
     return set->table_bytes == 0
                ? set->keys
                : (set->table_bytes / INDEX_SLOT_BYTES - 1) * 8 / 9;
+}
+
+static uint32_t arena_bytes(const struct kv_set *set, uint32_t log_bytes) {
+    return set->table_bytes == 0
+               ? ESK_KV_ARENA_BYTES(set->page_bytes, set->keys, log_bytes)
+               : ESK_KV_INDEX_ARENA_BYTES(set->page_bytes, pending_keys(set),
+                                          log_bytes, set->keys);
 }
 
 static struct esk_sim *sim;
@@ -211,13 +218,8 @@ static void open_measure(const struct kv_set *set, enum load load) {
     figure("page reads a get", (stats.page_reads - reads) / (double)GETS, "");
     esk_sim_wear(sim, 3, set->blocks, &wear);
     figure("wear, max over mean", wear.max * 1000.0 / wear.mean_milli, "");
-    uint32_t log_bytes = set->blocks * SECTOR_PAGES * PAGE_BYTES;
     figure("RAM, arena",
-           set->table_bytes == 0
-               ? ESK_KV_ARENA_BYTES(set->page_bytes, set->keys, log_bytes)
-               : ESK_KV_INDEX_ARENA_BYTES(set->page_bytes, pending_keys(set),
-                                          log_bytes, set->keys),
-           "B");
+           arena_bytes(set, set->blocks * SECTOR_PAGES * PAGE_BYTES), "B");
     esk_kv_close(kv);
 }
 
@@ -227,6 +229,27 @@ static void set_measure(const struct kv_set *set, enum load load) {
     open_measure(set, load);
     esk_sim_destroy(sim);
     sim = NULL;
+}
+
+/// Prints the arena of tables of more and more keys, in logs twice their bytes.
+static void rams_print(void) {
+    static const uint32_t counts[] = {60,    250,   1000,  4000,
+                                      10000, 40000, 100000};
+    static const struct {
+        const char *name;
+        uint32_t table_bytes;
+    } tables[] = {{"all keys", 0}, {"16 KB", 16384}, {"4 KB", 4096}};
+    struct kv_set set = {.name = "RAM", .page_bytes = 256};
+    for (unsigned i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        for (unsigned t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+            set.keys = counts[i];
+            set.table_bytes = tables[t].table_bytes;
+            bench_print(bench, "RAM, arena", &set,
+                        arena_bytes(&set, 2 * RECORD_BYTES * set.keys), "B",
+                        "%lu keys, %s", (unsigned long)set.keys,
+                        tables[t].name);
+        }
+    }
 }
 
 int main(void) {
@@ -263,5 +286,6 @@ int main(void) {
             set_measure(&set, load);
         }
     }
+    rams_print();
     return 0;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""Writes docs/results/kv.md and kv.json from measured results.
+"""Writes docs/results/kv.md, its plots and kv.json from measured results.
 
 make bench-kv OUT=kv.json
 .venv/bin/python bench/report_kv.py kv.json
@@ -10,6 +10,8 @@ import argparse
 import json
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+from report_plots import SETTINGS, save
 from report_series import EMPTY, meets, number, table
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "results"
@@ -30,6 +32,27 @@ are longer than on a chip.
 
 Reference: FlashDB 2.2 in as many sectors of a simulated NOR, measured apart; no
 command here runs it.
+
+"""
+SHARES = {214: 50, 154: 70, 128: 85}  # blocks: % of the log that is live
+TABLES = {
+    "store": "all keys",
+    "store, 16 KB": "16 KB",
+    "store, 16 KB, short opens": "16 KB, short",
+    "store, 4 KB": "4 KB",
+}
+COLOURS = ("#1b6ca8", "#d1495b", "#2e8b57")
+PLOTS = """
+## Mount against journal, RAM against size
+
+An open reads the journal: what the pending table, of so many bytes, or of all
+keys, has a place for. A longer one costs fewer bytes an update.
+
+![Mount](kv_mount.svg)
+
+RAM is the arena of a table of 43-byte records in a log of twice their bytes.
+
+![RAM](kv_ram.svg)
 
 """
 TAIL = """
@@ -67,6 +90,8 @@ def sections(rows):
     """Rows by data set and configuration without the load."""
     found = {}
     for row in rows:
+        if row["dataset"] == "RAM":
+            continue
         config, load = row["config"].rsplit(", ", 1)
         key = (row["dataset"], config)
         found.setdefault(key, {}).setdefault(row["metric"], {})[load] = row
@@ -89,7 +114,75 @@ def text(rows):
         parts.append(f"## {dataset}: {config}\n\n")
         header = ["", *loads, "unit", f"target, {loads[0]}", "reference"]
         parts.append(table(header, lines) + "\n")
-    return "".join(parts).rstrip() + "\n" + TAIL
+    return "".join(parts).rstrip() + "\n" + PLOTS + ram_table(rows) + TAIL
+
+
+def rams(rows):
+    """{table: {keys: bytes}} of the arena."""
+    found = {}
+    for row in rows:
+        if row["dataset"] == "RAM":
+            keys, name = row["config"].split(" keys, ")
+            found.setdefault(name, {})[int(keys)] = row["value"]
+    return found
+
+
+def ram_table(rows):
+    found = rams(rows)
+    counts = list(next(iter(found.values())))
+    lines = [
+        [f"{keys:,}"] + [number(by_keys[keys]) for by_keys in found.values()]
+        for keys in counts
+    ]
+    return table(["keys", *(f"{name}, B" for name in found)], lines)
+
+
+def draw_mount(rows, path):
+    """Bytes an update by page reads to open, a line a share that is live."""
+    figure, axis = plt.subplots(figsize=(6, 3.6))
+    for (blocks, share), colour in zip(SHARES.items(), COLOURS, strict=True):
+        points = []
+        for dataset, name in TABLES.items():
+            values = {
+                row["metric"]: row["value"]
+                for row in rows
+                if row["dataset"] == dataset
+                and f" {blocks} blocks" in row["config"]
+                and row["config"].endswith("uniform")
+            }
+            reads = values["page reads to open"]
+            written = values["bytes programmed an update"]
+            points.append((reads, written))
+            axis.annotate(name, points[-1], fontsize=6, xytext=(3, 3),
+                          textcoords="offset points")  # fmt: skip
+        axis.plot(
+            *zip(*sorted(points), strict=True),
+            "o-",
+            ms=4,
+            color=colour,
+            label=f"{share} % live",
+        )
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel("page reads to open")
+    axis.set_ylabel("bytes programmed an update")
+    axis.legend(frameon=False, fontsize=8)
+    save(figure, path)
+
+
+def draw_ram(rows, path):
+    """RAM by keys, a line a table."""
+    figure, axis = plt.subplots(figsize=(6, 3.2))
+    found = rams(rows).items()
+    for (name, by_keys), colour in zip(found, COLOURS, strict=True):
+        axis.plot(by_keys.keys(), by_keys.values(), "o-", ms=4, color=colour,
+                  label=name)  # fmt: skip
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel("keys")
+    axis.set_ylabel("bytes of RAM, 64-bit host")
+    axis.legend(frameon=False, fontsize=8)
+    save(figure, path)
 
 
 def main():
@@ -99,6 +192,9 @@ def main():
     rows = json.loads(Path(options.results).read_text("utf-8"))
     (OUT / "kv.md").write_text(text(rows), "utf-8")
     (OUT / "kv.json").write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+    plt.rcParams.update(SETTINGS)
+    draw_mount(rows, OUT / "kv_mount.svg")
+    draw_ram(rows, OUT / "kv_ram.svg")
 
 
 if __name__ == "__main__":
