@@ -43,7 +43,7 @@ SUMMARY = """## What it shows
 - Fences of all pages are in RAM here. With none a query reads 7 pages more:
   the closing page of each run.
 - A merged entry is longer than the model's, because its data page is coded in
-  more bits and the Rice code of small steps saves less than these: 0.0074
+  more bits and the Rice code of small steps saves less than these: 0.0076
   programs an append instead of 0.0060.
 - Bytes are those of rings that hold exactly what is in use and a block to
   erase. No page of a run was lost to a ring that wrapped.

@@ -182,6 +182,24 @@ static inline void sorted_ask(struct sorted_fixture *fixture, uint32_t lo,
     }
 }
 
+/// Asks for the value of row `i` of data page `at`, alone.
+static inline void sorted_ask_row(struct sorted_fixture *fixture, uint32_t at,
+                                  uint32_t i) {
+    uint32_t order = esk_order_load32(sorted_type(fixture),
+                                      (const uint8_t *)&fixture->values[at][i]);
+    sorted_ask(fixture, order, order);
+}
+
+/// Asks for each value that the table has, alone.
+static inline void sorted_ask_each(struct sorted_fixture *fixture) {
+    for (uint32_t at = sorted_tail(fixture); at < fixture->head; at++) {
+        for (uint32_t i = 0; i < SORTED_ROWS; i++) {
+            ESK_CONTEXT("value %u of page %u", i, at);
+            sorted_ask_row(fixture, at, i);
+        }
+    }
+}
+
 /// Asks for `count` small ranges.
 static inline void sorted_ask_many(struct sorted_fixture *fixture,
                                    uint32_t count) {

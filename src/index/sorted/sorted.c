@@ -238,16 +238,12 @@ static struct esk_sorted_entry entry_at(const struct esk_sorted *sorted,
 }
 
 /// Fills the draft's page from the frozen entries. Entries of one value >>
-/// shift are sorted by data page. Where a page ends among them, the next one
-/// has no smaller shift.
+/// shift are sorted by data page. Those that the page has no room for are
+/// sorted by value again: the next page has another shift.
 static void page_fill(struct esk_sorted *sorted) {
     struct esk_sorted_draft *draft = &sorted->levels[0].draft;
     uint16_t from = sorted->taken;
     uint8_t shift = shift_of(sorted, from);
-    if (from > 0 && shift < draft->place.shift &&
-        sorted->values[from] >> draft->place.shift == draft->place.value) {
-        shift = draft->place.shift;
-    }
     while (from < sorted->frozen) {
         uint16_t end = from;
         while (end < sorted->frozen &&
@@ -263,6 +259,7 @@ static void page_fill(struct esk_sorted *sorted) {
                                       &entry);
             } else if (!esk_sorted_page_put(&draft->place, draft->page,
                                             &entry)) {
+                entries_sort(sorted, from, end, 0);
                 sorted->taken = from;
                 return;
             }

@@ -51,6 +51,27 @@ ESK_TEST(sorted_answers_hold_where_programs_and_erases_fail) {
     }
 }
 
+ESK_TEST(sorted_run_is_written_again_where_a_program_fails) {
+    static const struct esk_sim_failures failures = {.program = {.every = 23}};
+    struct sorted_settings settings = sorted_usual;
+    settings.config.entries = 1200;
+    settings.config.fan = 2;
+    settings.config.extra = 0;
+    settings.config.window_bytes = 128;
+    settings.blocks[0] = 60;
+    settings.blocks[1] = 60;
+    sorted_start(&fixture, &settings);
+    fixture.lets_fail = true;
+    esk_sim_failures_set(fixture.sim, &failures);
+    for (uint32_t i = 0; i < 6; i++) {
+        sorted_append(&fixture, 150);
+        sorted_ask_each(&fixture);
+    }
+    ESK_CHECK(fixture.stats.program_failures > 2);
+    ESK_CHECK(fixture.sorted.lost < fixture.head / 2);
+    esk_sim_destroy(fixture.sim);
+}
+
 ESK_TEST(sorted_index_of_a_dead_medium_names_every_page) {
     sorted_start(&fixture, &sorted_usual);
     sorted_append(&fixture, 200);
@@ -143,49 +164,16 @@ ESK_TEST(sorted_level_0_forgets_the_oldest_run_where_merges_fail) {
     esk_sim_destroy(fixture.sim);
 }
 
-ESK_TEST(sorted_answers_hold_after_power_loss_at_every_operation) {
-    static const struct sorted_settings *const media[] = {&sorted_usual};
-    static struct sorted_fixture before;
-    for (uint32_t i = 0; i < sizeof media / sizeof *media; i++) {
-        struct esk_sim *whole = NULL;
-        sorted_start(&fixture, media[i]);
-        sorted_append(&fixture, 150);
-        ESK_CHECK_INT(esk_sim_clone(&whole, fixture.sim), ESK_OK);
-        before = fixture;
-        uint64_t first = esk_sim_op_count(fixture.sim);
-        for (uint64_t at = first; at < first + 90; at++) {
-            ESK_CONTEXT("medium %u operation %u", i, (unsigned)at);
-            fixture = before;
-            esk_sim_restore(fixture.sim, whole);
-            esk_sim_seed_set(fixture.sim, at);
-            esk_sim_cut_at(fixture.sim, at, ESK_SIM_CUT_DRAWN);
-            fixture.lets_fail = true;
-            while (esk_sim_is_on(fixture.sim) && fixture.head < 500) {
-                sorted_append(&fixture, 1);
-            }
-            esk_sim_power_on(fixture.sim);
-            sorted_remount(&fixture);
-            sorted_ask_many(&fixture, 3);
-            sorted_append(&fixture, 60);
-            sorted_ask_many(&fixture, 3);
-        }
-        esk_sim_destroy(whole);
-        sorted_end(&fixture);
-    }
-}
-
-ESK_TEST(sorted_answers_hold_where_a_card_loses_what_it_cached) {
+/// Cuts the power at each of `count` operations.
+static void cut(const struct sorted_settings *settings, uint32_t count) {
     static struct sorted_fixture before;
     struct esk_sim *whole = NULL;
-    struct sorted_settings settings = sorted_usual;
-    settings.geometry = (struct esk_geometry)ESK_CARD(0, 4, SORTED_PAGE_BYTES);
-    settings.cache_programs = 8;
-    sorted_start(&fixture, &settings);
+    sorted_start(&fixture, settings);
     sorted_append(&fixture, 150);
     ESK_CHECK_INT(esk_sim_clone(&whole, fixture.sim), ESK_OK);
     before = fixture;
     uint64_t first = esk_sim_op_count(fixture.sim);
-    for (uint64_t at = first; at < first + 60; at++) {
+    for (uint64_t at = first; at < first + count; at++) {
         ESK_CONTEXT("operation %u", (unsigned)at);
         fixture = before;
         esk_sim_restore(fixture.sim, whole);
@@ -203,6 +191,17 @@ ESK_TEST(sorted_answers_hold_where_a_card_loses_what_it_cached) {
     }
     esk_sim_destroy(whole);
     sorted_end(&fixture);
+}
+
+ESK_TEST(sorted_answers_hold_after_power_loss_at_every_operation) {
+    cut(&sorted_usual, 90);
+}
+
+ESK_TEST(sorted_answers_hold_where_a_card_loses_what_it_cached) {
+    struct sorted_settings settings = sorted_usual;
+    settings.geometry = (struct esk_geometry)ESK_CARD(0, 4, SORTED_PAGE_BYTES);
+    settings.cache_programs = 8;
+    cut(&settings, 60);
 }
 
 /// Writes `bytes` at `offset` of a page, with a valid checksum.
@@ -285,6 +284,98 @@ ESK_TEST(sorted_merge_of_hostile_pages_is_bounded_and_comes_to_an_end) {
         ESK_CHECK(fixture.sorted.levels[1].count > 0);
         sorted_ask_many(&fixture, 10);
         sorted_end(&fixture);
+    }
+}
+
+static uint32_t one_of(uint32_t *seed, uint32_t first, uint32_t count) {
+    *seed = *seed * 1664525u + 1013904223u;
+    return first + (*seed >> 8) % count;
+}
+
+/// Settings of any size that the index has to work with.
+static struct sorted_settings settings_draw(uint32_t *seed) {
+    static const struct esk_geometry media[] = {
+        ESK_NOR(0, 4, SORTED_PAGE_BYTES),
+        ESK_NAND(0, 8, SORTED_PAGE_BYTES),
+        ESK_CARD(0, 2, SORTED_PAGE_BYTES),
+    };
+    struct sorted_settings settings = {
+        .config = {.entries = (uint16_t)one_of(seed, 64, 1500),
+                   .fences = (uint16_t)one_of(seed, 0, 60),
+                   .window_bytes = (uint16_t)one_of(seed, 1, 40),
+                   .span_max = (uint16_t)one_of(seed, 2, 400),
+                   .fan = (uint8_t)one_of(seed, 2, ESK_SORTED_FAN_MAX - 1),
+                   .extra = (uint8_t)one_of(seed, 0, 5)},
+        .geometry = media[one_of(seed, 0, 3)],
+        .blocks = {one_of(seed, 2, 40), one_of(seed, 2, 60)},
+        .data_pages = one_of(seed, 20, 1000),
+        .spread = UINT32_C(1) << one_of(seed, 0, 24),
+        .scale = (uint8_t)one_of(seed, 0, 9),
+        .is_float = one_of(seed, 0, 3) == 0,
+    };
+    if ((settings.geometry.flags & ESK_MEDIUM_OVERWRITE) != 0) {
+        settings.cache_programs = (uint16_t)one_of(seed, 0, 9);
+    }
+    return settings;
+}
+
+/// Something that happens to the index.
+static void history_step(uint32_t *seed) {
+    const struct esk_sim_failures failures = {
+        .program = {.every = one_of(seed, 3, 40)},
+        .transfer = {.every = one_of(seed, 3, 40)},
+    };
+    uint8_t level = (uint8_t)one_of(seed, 0, ESK_SORTED_LEVELS);
+    const struct esk_ring *ring = &fixture.sorted.levels[level].ring;
+    sorted_append(&fixture, one_of(seed, 0, 120));
+    switch (one_of(seed, 0, 6)) {
+    case 0:
+        sorted_remount(&fixture);
+        break;
+    case 1:
+        esk_sim_cut_at(fixture.sim,
+                       esk_sim_op_count(fixture.sim) + one_of(seed, 0, 30),
+                       ESK_SIM_CUT_DRAWN);
+        sorted_append(&fixture, one_of(seed, 0, 100));
+        esk_sim_cut_at(fixture.sim, 0, ESK_SIM_CUT_NONE);
+        esk_sim_power_on(fixture.sim);
+        sorted_remount(&fixture);
+        break;
+    case 2:
+        esk_sim_failures_set(fixture.sim, &failures);
+        sorted_append(&fixture, one_of(seed, 0, 60));
+        esk_sim_failures_set(fixture.sim, NULL);
+        break;
+    case 3:
+        if (ring->head > ring->tail) {
+            page_spoil(level,
+                       one_of(seed, ring->tail, ring->head - ring->tail));
+        }
+        break;
+    default:
+        break;
+    }
+    sorted_ask_many(&fixture, 2);
+    for (uint32_t i = 0; i < 20 && fixture.head > 0; i++) {
+        uint32_t tail = sorted_tail(&fixture);
+        sorted_ask_row(&fixture, one_of(seed, tail, fixture.head - tail),
+                       i % SORTED_ROWS);
+    }
+}
+
+ESK_TEST(sorted_answers_hold_in_random_histories) {
+    uint32_t histories = esk_test_repeats(60, 3000);
+    for (uint32_t i = 0; i < histories; i++) {
+        ESK_CONTEXT("history %u", i);
+        uint32_t seed = i;
+        struct sorted_settings settings = settings_draw(&seed);
+        sorted_start(&fixture, &settings);
+        esk_sim_seed_set(fixture.sim, i);
+        fixture.lets_fail = true;
+        for (uint32_t j = 0; j < 12; j++) {
+            history_step(&seed);
+        }
+        esk_sim_destroy(fixture.sim);
     }
 }
 

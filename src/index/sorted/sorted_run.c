@@ -107,8 +107,12 @@ int esk_sorted_draft_program(struct esk_sorted_level *level) {
     struct esk_sorted_draft *draft = &level->draft;
     uint32_t position = 0;
     uint16_t end = esk_sorted_page_end(&draft->place, draft->page);
-    draft->values[draft->pages] = esk_load_u32(draft->page + ESK_SORTED_VALUE)
-                                  << draft->place.shift;
+    uint32_t value = esk_load_u32(draft->page + ESK_SORTED_VALUE)
+                     << draft->place.shift;
+    if (draft->pages > 0 && value < draft->values[draft->pages - 1]) {
+        value = draft->values[draft->pages - 1]; /* its low bits are lost */
+    }
+    draft->values[draft->pages] = value;
     draft->blurs[draft->pages] = draft->place.blur;
     ESK_TRY(page_append(level, end, &position));
     if (draft->pages == 0) {

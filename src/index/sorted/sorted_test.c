@@ -25,6 +25,51 @@ ESK_TEST(sorted_answers_miss_no_page_and_name_few_others) {
     sorted_end(&fixture);
 }
 
+ESK_TEST(sorted_answers_hold_for_each_value_where_these_are_least_sharp) {
+    struct sorted_settings settings = sorted_usual;
+    settings.config.extra = 0;
+    settings.config.fan = 8;
+    settings.config.entries = 300;
+    settings.config.window_bytes = 128;
+    settings.data_pages = 400;
+    settings.blocks[0] = 40;
+    settings.scale = 6;
+    sorted_start(&fixture, &settings);
+    for (uint32_t i = 0; i < 4; i++) {
+        sorted_append(&fixture, 170);
+        sorted_ask_each(&fixture);
+    }
+    ESK_CHECK_INT(fixture.sorted.lost, 0);
+    ESK_CHECK(fixture.sorted.levels[1].count > 0);
+    sorted_end(&fixture);
+}
+
+ESK_TEST(sorted_answers_hold_where_sparse_values_follow_dense_ones) {
+    struct sorted_settings settings = sorted_usual;
+    settings.config.extra = 0;
+    settings.config.window_bytes = 128;
+    for (uint32_t dense = 150; dense < 300; dense += 2) {
+        ESK_CONTEXT("%u dense values", dense);
+        sorted_start(&fixture, &settings);
+        for (uint32_t i = 0; i < 200; i++) {
+            for (uint32_t j = 0; j < SORTED_ROWS; j++) {
+                uint32_t number = i * SORTED_ROWS + j;
+                uint32_t lot = number * 7 % 360;
+                fixture.values[i][j] =
+                    lot < dense ? 1000 + lot : lot * 2000000u + number;
+            }
+            fixture.head++;
+            sorted_feed(&fixture, i);
+        }
+        ESK_CHECK(fixture.sorted.levels[1].count > 0);
+        for (uint32_t i = 0; i < dense; i++) {
+            sorted_ask(&fixture, 1000 + i, 1000 + i);
+        }
+        sorted_ask(&fixture, 0, dense * 2000000u + 4000);
+        sorted_end(&fixture);
+    }
+}
+
 ESK_TEST(sorted_answers_hold_for_values_of_any_distribution) {
     static const struct {
         uint32_t spread;
@@ -63,20 +108,23 @@ ESK_TEST(sorted_answers_hold_for_values_of_any_distribution) {
 
 ESK_TEST(sorted_answers_hold_where_a_page_ends_among_values_of_one_shift) {
     struct sorted_settings settings = sorted_usual;
-    settings.config.entries = 3000;
+    settings.config.entries = 1200;
     settings.config.fan = 2;
     settings.config.extra = 0;
     settings.config.span_max = 60000;
-    settings.data_pages = 3000;
+    settings.config.window_bytes = 128;
     settings.blocks[0] = 60;
     settings.blocks[1] = 100;
-    sorted_start(&fixture, &settings);
-    for (uint32_t i = 0; i < 10; i++) {
-        sorted_append(&fixture, 300);
-        sorted_ask_many(&fixture, 10);
+    for (uint8_t scale = 0; scale < esk_test_rounds(1, 4); scale++) {
+        settings.scale = scale;
+        sorted_start(&fixture, &settings);
+        for (uint32_t i = 0; i < 5; i++) {
+            sorted_append(&fixture, 170);
+            sorted_ask_each(&fixture);
+        }
+        ESK_CHECK_INT(fixture.sorted.lost, 0);
+        sorted_end(&fixture);
     }
-    ESK_CHECK_INT(fixture.sorted.lost, 0);
-    sorted_end(&fixture);
 }
 
 ESK_TEST(sorted_answers_are_the_same_for_the_pages_of_one_run) {
