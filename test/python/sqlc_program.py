@@ -218,7 +218,11 @@ def _stored(info, row):
 
 
 def program(
-    case: Case, folder: Path, queries: list[Query], flavour: str = "asan"
+    case: Case,
+    folder: Path,
+    queries: list[Query],
+    flavour: str = "asan",
+    optimized: str = "-O0",
 ) -> Path:
     """Compiles the queries with a main function that prints their rows."""
     libraries = library(flavour)
@@ -228,7 +232,7 @@ def program(
     if flavour == "asan":
         sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     run(
-        "gcc", *FLAGS, "-O1", "-g", *sanitize, f"-I{ROOT}/include", f"-I{ROOT}",
+        "gcc", *FLAGS, optimized, "-g", *sanitize, f"-I{ROOT}/include", f"-I{ROOT}",
         f"-I{folder}", folder / "app.c", folder / "main.c", *libraries,
         "-o", folder / "run",
     )  # fmt: skip

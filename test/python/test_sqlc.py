@@ -393,9 +393,19 @@ def test_compiled_queries_need_only_the_two_files(tmp_path, compiler):
     if not sp.has(compiler):
         pytest.skip(f"{compiler} is not installed")
     sp.run(sp.ROOT / "scripts/amalgamate", tmp_path)
-    schema = SCHEMA.replace("f64", "f32") if "avr" in compiler else SCHEMA
-    small = Limits(groups=16, sorted=16, scratch=True)
-    made = case(schema=f"{schema}CREATE TABLE conf USING kv;", limits=small)
+    queries = """
+    -- name: some
+    SELECT key, value FROM conf WHERE key LIKE 'net/%';
+    -- name: groups
+    SELECT who, count(*), max(what) FROM notes GROUP BY who ORDER BY who;
+    -- name: joined
+    SELECT uwa.time, x FROM uwa LEFT JOIN dev ON dev.id = uwa.wind;
+    """
+    made = case(
+        schema=f"{SCHEMA}CREATE TABLE conf USING kv;".replace("f64", "f32"),
+        queries=queries,
+        limits=Limits(groups=16, sorted=16, scratch=True),
+    )
     sp.compiled(made, tmp_path)
     sp.run(
         *sp.COMPILERS[compiler], *sp.FLAGS, f"-I{tmp_path}", "-c",
