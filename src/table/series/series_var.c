@@ -132,10 +132,11 @@ static int var_flush(struct esk_series *series) {
     if (esk_ring_can_seal(esk_var_ring(series), rounded)) {
         memset(series->var_page + ESK_ENVELOPE_BYTES + series->var_used, 0,
                (size_t)(rounded - series->var_used));
+        /* A seal that seems to fail may have programmed the last unit. */
+        series->var_used = rounded;
         ESK_TRY(esk_series_order(series, ESK_SERIES_VAR, ESK_SERIES_VAR));
         ESK_TRY(esk_ring_seal(esk_var_ring(series), series->var_page, rounded,
                               series->var_stream));
-        series->var_used = rounded;
         series->var_sealed = rounded;
         return ESK_OK;
     }
