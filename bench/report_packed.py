@@ -31,6 +31,7 @@ functions that the codec adds to a program that has nothing else of the core.
 """
 VERDICTS = {None: "", True: "yes", False: "**no**"}
 PARTS = {
+    "packed_instructions": "## Instructions on the host, by callgrind",
     "packed_host": "## Scans into Arrow on the host",
     "packed_sizes": "## The codec: size, RAM, and the host's time",
     "packed_general": "## General compressors on the same rows",
