@@ -10,7 +10,7 @@
 /// is checked: no page with a match is missing. A first pass has large rings
 /// and finds how many pages of each are in use; the second one has so many.
 #include "base/order.h"
-#include "bench/series_bench.h"
+#include "bench/sorted_bench.h"
 #include "index/sorted/sorted.h"
 #include "port/sim/sim.h"
 
@@ -19,10 +19,6 @@ static const char bench[] = "sorted";
 enum {
     BLOCK_PAGES = 8,
     LARGE_BLOCKS = 200, ///< of each ring in the first pass
-    QUERIES = 50,
-    MOMENTS = 20,
-    QUERY_ROWS = 10,
-    QUERY_ROWS_MAX = 20,
     ARENA_BYTES = 1u << 20,
 };
 
@@ -31,11 +27,6 @@ struct settings {
     uint16_t fences;
     uint8_t fan;
     uint8_t extra;
-};
-
-struct span {
-    uint32_t lo;
-    uint32_t hi;
 };
 
 struct reads {
@@ -62,40 +53,9 @@ struct table {
     uint32_t blocks[ESK_SORTED_LEVELS];
     uint32_t used_max[ESK_SORTED_LEVELS]; ///< pages
     uint32_t held_max;                    ///< data pages of the buffer
-    struct span spans[QUERIES];
+    struct bench_sorted_span spans[BENCH_SORTED_QUERIES];
     struct reads reads;
 };
-
-static int order_compare(const void *left, const void *right) {
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
-/// Ranges of 10 to 20 rows, evenly over all values of the column.
-static void spans_choose(struct table *table) {
-    uint32_t count = table->pages * table->page_rows;
-    uint32_t *sorted = malloc(count * sizeof *sorted);
-    uint32_t *ranks = malloc(count * sizeof *ranks);
-    uint32_t found = 0;
-    BENCH_HOLDS(sorted != NULL && ranks != NULL);
-    memcpy(sorted, table->values, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, order_compare);
-    for (uint32_t i = 0; i + QUERY_ROWS_MAX < count; i++) {
-        if ((i == 0 || sorted[i] > sorted[i - 1]) &&
-            sorted[i + QUERY_ROWS_MAX] > sorted[i + QUERY_ROWS - 1]) {
-            ranks[found++] = i;
-        }
-    }
-    BENCH_HOLDS(found > 0);
-    for (uint32_t i = 0; i < QUERIES; i++) {
-        uint32_t at = ranks[(uint64_t)found * (2 * i + 1) / (2 * QUERIES)];
-        table->spans[i] =
-            (struct span){sorted[at], sorted[at + QUERY_ROWS - 1]};
-    }
-    free(sorted);
-    free(ranks);
-}
 
 /// Makes an empty index with rings of table->blocks.
 static void index_make(struct table *table) {
@@ -170,7 +130,7 @@ static void page_close(struct table *table) {
 
 /// Whether the data page at `position` has a value of the span.
 static bool has_match(const struct table *table, uint32_t position,
-                      const struct span *span) {
+                      const struct bench_sorted_span *span) {
     uint32_t first = position % table->pages * table->page_rows;
     for (uint32_t i = first; i < first + table->page_rows; i++) {
         if (table->values[i] >= span->lo && table->values[i] <= span->hi) {
@@ -180,7 +140,7 @@ static bool has_match(const struct table *table, uint32_t position,
     return false;
 }
 
-static void query(struct table *table, const struct span *span) {
+static void query(struct table *table, const struct bench_sorted_span *span) {
     uint32_t before = table->stats.reads;
     uint32_t matching = 0;
     uint32_t data = 0;
@@ -221,10 +181,8 @@ static void run(struct table *table, uint32_t *programs,
             continue;
         }
         *merge_reads += table->stats.reads - reads;
-        uint32_t since = table->head - table->pages;
-        if (since * MOMENTS / table->pages !=
-            (since - 1) * MOMENTS / table->pages) {
-            for (uint32_t i = 0; i < QUERIES; i++) {
+        if (bench_sorted_asks(table->head, table->pages)) {
+            for (uint32_t i = 0; i < BENCH_SORTED_QUERIES; i++) {
                 query(table, &table->spans[i]);
             }
         }
@@ -309,7 +267,7 @@ static void measure(const struct bench_data *data,
         table.values[i] = esk_order_load32(
             data->value_type, bench_row(data, i) + data->value_offset);
     }
-    spans_choose(&table);
+    bench_sorted_spans(table.values, count, table.spans);
     for (uint8_t i = 0; i < ESK_SORTED_LEVELS; i++) {
         table.blocks[i] = LARGE_BLOCKS;
     }

@@ -28,7 +28,7 @@
 ///
 /// The table is a ring with room for the data set once. The set is appended
 /// twice, and the figures are those of the second time.
-#include "bench/series_bench.h"
+#include "bench/sorted_bench.h"
 
 static const char bench[] = "sorted_model";
 
@@ -39,10 +39,6 @@ enum {
     RUNS_MAX = 4096,
     WINDOW = 256, ///< entries by which a page's shift and k are chosen
     DENSE = 32,   ///< entries of the window's densest part, which decides
-    QUERIES = 50,
-    MOMENTS = 20,
-    QUERY_ROWS = 10,
-    QUERY_ROWS_MAX = 20,
 };
 
 struct entry {
@@ -544,41 +540,6 @@ static void query(struct model *model, uint32_t lo, uint32_t hi, uint8_t *marks,
     bench_tally_add(&reads->runs, runs);
 }
 
-struct span {
-    uint32_t lo;
-    uint32_t hi;
-};
-
-static int order_compare(const void *left, const void *right) {
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
-/// Ranges of 10 to 20 rows, evenly over all values of the column.
-static void spans_choose(const struct model *model, struct span *spans) {
-    uint32_t count = model->pages * model->page_rows;
-    uint32_t *sorted = malloc(count * sizeof *sorted);
-    uint32_t *ranks = malloc(count * sizeof *ranks);
-    uint32_t found = 0;
-    BENCH_HOLDS(sorted != NULL && ranks != NULL);
-    memcpy(sorted, model->values, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, order_compare);
-    for (uint32_t i = 0; i + QUERY_ROWS_MAX < count; i++) {
-        if ((i == 0 || sorted[i] > sorted[i - 1]) &&
-            sorted[i + QUERY_ROWS_MAX] > sorted[i + QUERY_ROWS - 1]) {
-            ranks[found++] = i;
-        }
-    }
-    BENCH_HOLDS(found > 0);
-    for (uint32_t i = 0; i < QUERIES; i++) {
-        uint32_t at = ranks[(uint64_t)found * (2 * i + 1) / (2 * QUERIES)];
-        spans[i] = (struct span){sorted[at], sorted[at + QUERY_ROWS - 1]};
-    }
-    free(sorted);
-    free(ranks);
-}
-
 /* ---------------------------------------------------------------- measure */
 
 /// Pages of the levels' rings, in whole blocks of 8, with one to erase.
@@ -648,7 +609,7 @@ static void figures_print(const struct model *model,
 static void measure(const struct bench_data *data,
                     const struct settings *settings) {
     static struct model model;
-    static struct span spans[QUERIES];
+    static struct bench_sorted_span spans[BENCH_SORTED_QUERIES];
     struct reads reads = {.all = {0}};
     memset(&model, 0, sizeof model);
     model.settings = *settings;
@@ -665,18 +626,15 @@ static void measure(const struct bench_data *data,
     for (uint32_t i = 0; i < count; i++) {
         model.values[i] = order_of(data, bench_row(data, i));
     }
-    spans_choose(&model, spans);
+    bench_sorted_spans(model.values, count, spans);
     while (model.head < 2 * model.pages) {
         page_close(&model);
         if (model.head == model.pages) {
             model.programs = 0;
             model.merge_reads = 0;
         }
-        uint32_t since = model.head - model.pages;
-        if (model.head > model.pages &&
-            since * MOMENTS / model.pages !=
-                (since - 1) * MOMENTS / model.pages) {
-            for (uint32_t i = 0; i < QUERIES; i++) {
+        if (bench_sorted_asks(model.head, model.pages)) {
+            for (uint32_t i = 0; i < BENCH_SORTED_QUERIES; i++) {
                 query(&model, spans[i].lo, spans[i].hi, marks, &reads);
             }
         }
