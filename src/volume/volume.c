@@ -370,11 +370,10 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
     if (status == ESK_OK) {
         status = esk_volume_begin(volume, device, flags, arena, arena_bytes);
     }
-    if (status == ESK_OK && esk_volume_flags(volume) != flags) {
-        status = ESK_E_INVALID;
-    }
     if (status == ESK_OK) {
-        status = halves_mount(volume, esk_volume_scratch(volume));
+        status = esk_volume_flags(volume) == flags
+                     ? halves_mount(volume, esk_volume_scratch(volume))
+                     : ESK_E_INVALID;
     }
     if (status != ESK_OK) {
         memset(volume, 0, sizeof *volume);
