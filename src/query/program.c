@@ -133,11 +133,13 @@ int esk_program_fetch(struct esk_program *program,
                 return ESK_AGAIN;
             }
             status = source->kind->next(source, table->cursor, table->row);
+            if (status == ESK_OK) {
+                table->state = state;
+                return ESK_OK;
+            }
         } while (status == ESK_AGAIN);
     }
-    if (status == ESK_OK) {
-        table->state = state;
-    } else if (status == ESK_END) {
+    if (status == ESK_END) {
         table->state = ESK_CURSOR_CLOSED;
     }
     return status;
@@ -151,6 +153,9 @@ int esk_program_column(const struct esk_program *program, esk_slot *slot,
     uint8_t type = place & ESK_PLACE_TYPE;
     if (table->state != ESK_CURSOR_ROW) {
         return ESK_NOT_FOUND;
+    }
+    if (!ESK_SLOT_APART && type == ESK_TYPE_I32) { /* the usual one */
+        return esk_slot_load(slot, bytes, ESK_TYPE_I32) ? ESK_OK : ESK_E_LIMIT;
     }
     if (type >= ESK_TYPE_F32) {
         return program->parts->floats->load(slot, type, bytes) ? ESK_OK
@@ -253,9 +258,6 @@ static int aggregate_run(struct esk_program *program, const uint8_t *op) {
     uint8_t mask = op[1] & ESK_WINDOW_HAS_ALL;
     uint8_t w = op[2];
     esk_slot column;
-    if ((op[3] & ESK_PLACE_TYPE) >= ESK_TYPE_F32) {
-        mask |= ESK_WINDOW_FLOATS;
-    }
     int status = column_load(program, &column, op + 3);
     if (status < 0) {
         return status;

@@ -184,7 +184,7 @@ enum esk_op {
     ESK_OP_NULLIF = 9, ///< r m: r is NULL where r = m
     ESK_OP_CLEAR = 10, ///< w: count 0, the others NULL
     ESK_OP_AGG = 11,   ///< mask w a
-    ESK_OP_AGGC = 12,  ///< mask w t off16
+    ESK_OP_AGGC = 12,  ///< mask w t off16: of integers
     ESK_OP_SUM = 13,   ///< r w: the window's sum
     ESK_OP_ADD = 14,   ///< r a b
     ESK_OP_SUB = 15,   ///< r a b

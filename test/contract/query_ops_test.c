@@ -342,7 +342,7 @@ ESK_TEST(query_has_no_values_of_a_cursor_without_a_row) {
                               "b: NEXT c0 b\n"
                               "x: LDI8 r0 1\nLDI8 r1 1\nLD r0 c0.f64 12\n"
                               "LDT r1 c0 4 20\nEMIT\n"
-                              "AGGC 15 r2 c0.f32 8\nMOV r1 r2\nEMIT\n"
+                              "AGGC 15 r2 c0.i32 4\nMOV r1 r2\nEMIT\n"
                               "HALT",
                               0),
                    "-,-,-,-;-,-,-,-;-,-,-,0;");
@@ -510,7 +510,7 @@ ESK_TEST(query_reads_float_columns_without_nan) {
     ESK_CHECK_TEXT(query_rows(".table 0\n.regs 9\n.flags 2\n.out float r8\n"
                               ".out int r0\n.out float r3\n"
                               "FOR c0 0 r0 r0 x\n"
-                              "b: AGGC 15 r0 c0.f32 8\n"
+                              "b: LD r5 c0.f32 8\nFAGG 15 r0 r5\n"
                               "NEXT c0 b\n"
                               "x: FSUM r8 r0\nEMIT\nHALT",
                               0),

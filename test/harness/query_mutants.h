@@ -48,7 +48,8 @@ static const char *const mutant_seeds[] = {
     ".table 0\n.regs 16\n.params 2\n.ranges 1\n.out float r8\n.out int r9\n"
     "LDI64 r0 0x3ff0000000000000\nLDI32 r1 77777\nLDI16 r2 300\n"
     "FOR c0 0x10 r0 r0 x 2 0x93 r0 r1\n"
-    "b: AGGC 15 r3 c0.f32 8\nLD r8 c0.f64 12\nFADD r8 r8 r0\nFSUB r9 r8 r0\n"
+    "b: LD r8 c0.f32 8\nFAGG 15 r3 r8\nLD r8 c0.f64 12\nFADD r8 r8 r0\nFSUB r9 "
+    "r8 r0\n"
     "FMUL r8 r9 r8\nFDIV r9 r8 r0\nFLOAT r10 r1\nTRUNC r11 r8\n"
     "FCMP r11 r1 r8\nROUND r8 r8 2\nFSUM r12 r3\nFAGG 15 r3 r8\nFAVG r12 r3\n"
     "EMIT\nNEXT c0 b\nx: HALT",

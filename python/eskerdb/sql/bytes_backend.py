@@ -501,10 +501,8 @@ class _Writer(Expressions, Emitter):
         if isinstance(value, e.Column) and not known:
             cursor, table = self.places[value.scan]
             column = table.columns[value.index]
-            if column.missing is None:
-                if column.kind in ("f32", "f64"):
-                    self.program.flags |= asm.FLOATS
-                elif not value.type.fits_32_bits:
+            if column.missing is None and value.type.kind != "f64":
+                if not value.type.fits_32_bits:
                     self.program.flags |= asm.WIDE
                 place = cursor * 16 + TYPES[column.kind]
                 offset = column.offset.to_bytes(2, "little")
