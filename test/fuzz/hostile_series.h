@@ -103,9 +103,10 @@ static void keys_find(struct esk_series *series) {
     (void)esk_series_count(series, &count);
 }
 
+/// A sync after each `sync_rows` rows.
 static void rows_add(struct esk_series *series,
                      const struct esk_table_info *info,
-                     const struct esk_column_info *key) {
+                     const struct esk_column_info *key, uint8_t sync_rows) {
     uint8_t row[ROW_BYTES_MAX] = {0};
     for (uint32_t i = 0; i < 120; i++) {
         uint64_t next = 20000u + i;
@@ -117,7 +118,7 @@ static void rows_add(struct esk_series *series,
         } else {
             (void)esk_series_append(series, row);
         }
-        if (i % 16 == 0) {
+        if (i % sync_rows == 0) {
             (void)esk_series_sync(series);
         }
     }
@@ -156,7 +157,8 @@ static void table_use(struct esk_volume *volume,
     keys_find(series);
     (void)esk_series_check(series, &report);
     if (esk_volume_column(volume, info, info->key_column, &column) == ESK_OK) {
-        rows_add(series, info, &column);
+        static const uint8_t sync_rows[] = {16, 1, 7, 50};
+        rows_add(series, info, &column, sync_rows[how & 3]);
     }
     scan(series, NULL);
     query_all(series, info);
