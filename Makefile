@@ -328,7 +328,7 @@ results: ## makes docs/results again: bench, size and mcu
 	@$(MAKE) bench-command OUT=build/check/command.json
 	@.venv/bin/python bench/report_command.py build/check/command.json
 	@$(MAKE) bench-query OUT=build/check/query.json
-	@.venv/bin/python bench/report_query.py build/check/query.json
+	@.venv/bin/python bench/report_query.py docs/results/query.json build/check/query.json
 
 .PHONY: amalgamation
 amalgamation: setup-build ## build/package/amalgamation/esker.c and esker.h
