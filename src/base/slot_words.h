@@ -25,7 +25,8 @@ static inline void esk_words_set(esk_slot *slot, uint32_t low, uint32_t high) {
     memcpy((uint8_t *)slot + sizeof low, &high, sizeof high);
 }
 
-static inline int8_t esk_words_compare(const esk_slot *a, const esk_slot *b) {
+ESK_MAYBE_UNUSED static inline int8_t esk_words_compare(const esk_slot *a,
+                                                        const esk_slot *b) {
     int32_t left = (int32_t)esk_word(a, 1);
     int32_t right = (int32_t)esk_word(b, 1);
     if (left != right) {
@@ -36,8 +37,10 @@ static inline int8_t esk_words_compare(const esk_slot *a, const esk_slot *b) {
     return low < other ? -1 : low > other;
 }
 
-static inline bool esk_words_add(esk_slot *r, const esk_slot *a,
-                                 const esk_slot *b, bool subtract) {
+ESK_MAYBE_UNUSED static inline bool esk_words_add(esk_slot *r,
+                                                  const esk_slot *a,
+                                                  const esk_slot *b,
+                                                  bool subtract) {
     uint32_t low = esk_word(a, 0);
     uint32_t high = esk_word(a, 1);
     uint32_t added = esk_word(b, 0);
@@ -62,7 +65,8 @@ static inline bool esk_words_add(esk_slot *r, const esk_slot *a,
             (uint8_t)((uint8_t)(other >> 24) ^ sign) & 0x80u) == 0;
 }
 
-static inline void esk_words_add_wide(esk_slot *sum, const esk_slot *a) {
+ESK_MAYBE_UNUSED static inline void esk_words_add_wide(esk_slot *sum,
+                                                       const esk_slot *a) {
     uint32_t added = esk_word(a, 0);
     uint32_t low = esk_word(sum, 0) + added;
     uint32_t high = esk_word(sum, 1);
