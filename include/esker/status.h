@@ -41,7 +41,7 @@ enum esk_status {
     ESK_E_SCHEMA = -13,     ///< cannot be stored, or is not the table's
     ESK_E_LIMIT = -14,      ///< more than this build or a count's type holds
     ESK_E_MEDIUM = -15,     ///< drivers: the medium reports a failure
-    ESK_E_BUSY = -16,       ///< the table is open, or the arena taken
+    ESK_E_BUSY = -16,       ///< in use: the table, the arena or the file
     ESK_E_INVALID = -17,    ///< an argument breaks the call's contract
 };
 

@@ -10,10 +10,12 @@
 /// incomplete are continued; a read at the file's end is ESK_E_IO. The next
 /// program or erase drops the bytes that were read ahead.
 #define _POSIX_C_SOURCE 200809L
+#define _DARWIN_C_SOURCE /* flock */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -230,6 +232,13 @@ static int file_start(struct esk_posix_file *file, unsigned flags) {
     return ESK_OK;
 }
 
+/// Takes the file for one writer, until the descriptor is closed. A file system
+/// that has no locks is taken as it is.
+static int file_lock(int descriptor) {
+    bool refused = flock(descriptor, LOCK_EX | LOCK_NB) != 0;
+    return refused && errno == EWOULDBLOCK ? ESK_E_BUSY : ESK_OK;
+}
+
 static void file_init(struct esk_posix_file *file, int descriptor,
                       const struct esk_geometry *geometry, unsigned flags) {
     file->device = (struct esk_device){
@@ -256,8 +265,11 @@ int esk_posix_file_create(struct esk_posix_file *file, const char *path,
         return errno == EEXIST ? ESK_E_EXISTS : ESK_E_IO;
     }
     file_init(file, descriptor, geometry, flags);
-    int status = file_fill(descriptor, geometry->erased_value,
+    int status = file_lock(descriptor);
+    if (status == ESK_OK) {
+        status = file_fill(descriptor, geometry->erased_value,
                            file_geometry_bytes(geometry), 0);
+    }
     if (status == ESK_OK) {
         status = file_sync(&file->device);
     }
@@ -286,7 +298,10 @@ int esk_posix_file_open(struct esk_posix_file *file, const char *path,
         return errno == ENOENT ? ESK_NOT_FOUND : ESK_E_IO;
     }
     file_init(file, descriptor, geometry, flags);
-    int status = file_start(file, flags);
+    int status = read_only ? ESK_OK : file_lock(descriptor);
+    if (status == ESK_OK) {
+        status = file_start(file, flags);
+    }
     if (status != ESK_OK) {
         (void)close(descriptor);
     }

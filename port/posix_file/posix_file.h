@@ -72,11 +72,13 @@ struct esk_posix_file {
 int esk_posix_file_create(struct esk_posix_file *file, const char *path,
                           const struct esk_geometry *geometry, unsigned flags);
 
-/// Opens the image `path`.
+/// Opens the image `path`. One that is not opened read-only is locked (flock)
+/// until it is closed: an image has one writer, in this process or another.
 ///
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_GEOMETRY when the geometry cannot be
 ///          used or the file is longer than it; ESK_E_CORRUPT when the file
-///          is shorter: truncated; ESK_E_INVALID for flags; ESK_E_IO.
+///          is shorter: truncated; ESK_E_INVALID for flags; ESK_E_BUSY when it
+///          has a writer; ESK_E_IO.
 int esk_posix_file_open(struct esk_posix_file *file, const char *path,
                         const struct esk_geometry *geometry, unsigned flags);
 

@@ -230,6 +230,27 @@ ESK_TEST(posix_file_open_reports_what_is_wrong) {
     image_end();
 }
 
+ESK_TEST(posix_file_has_one_writer) {
+    struct esk_posix_file writer;
+    struct esk_posix_file other;
+    image_begin();
+    ESK_CHECK_INT(esk_posix_file_open(&writer, image, &geometry, 0), ESK_OK);
+    ESK_CHECK_INT(esk_posix_file_open(&other, image, &geometry, 0), ESK_E_BUSY);
+    for (unsigned i = 0; i < 2; i++) {
+        ESK_CHECK_INT(
+            esk_posix_file_open(&other, image, &geometry,
+                                read_flags[i] | ESK_POSIX_FILE_READ_ONLY),
+            ESK_OK);
+        ESK_CHECK_INT(esk_posix_file_close(&other), ESK_OK);
+    }
+    /* The reader that was closed has not let the lock go. */
+    ESK_CHECK_INT(esk_posix_file_open(&other, image, &geometry, 0), ESK_E_BUSY);
+    ESK_CHECK_INT(esk_posix_file_close(&writer), ESK_OK);
+    ESK_CHECK_INT(esk_posix_file_open(&other, image, &geometry, 0), ESK_OK);
+    ESK_CHECK_INT(esk_posix_file_close(&other), ESK_OK);
+    image_end();
+}
+
 /// Fills `page` with its own number.
 static void page_number(uint8_t *page, uint32_t number) {
     memset(page, (int)(number & 0xFFu), PAGE);

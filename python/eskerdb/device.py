@@ -263,7 +263,10 @@ class ImageFile(Device):
     salvage     reads a file of any length, never writes to it; what is missing
                 at its end reads as erased
 
-    Raises DeviceError, Exists, GeometryError, and what probe() raises.
+    One that is not read-only is locked: an image has one writer.
+
+    Raises Busy when it has a writer, DeviceError, Exists, GeometryError, and
+    what probe() raises.
     """
 
     def __init__(
@@ -305,6 +308,13 @@ class ImageFile(Device):
                 f"image {self.path}",
                 "choose another name, or remove it",
                 "the file is there already",
+            )
+        if status == lib.ESK_E_BUSY:
+            raise error(
+                status,
+                f"image {self.path}",
+                "close it there, or open it read-only",
+                "it is open for writing elsewhere",
             )
         check(status, f"image {self.path}")
         super().__init__(out[0], f"image {self.path}")

@@ -117,6 +117,19 @@ def test_a_truncated_image_is_refused(image, tmp_path, size):
     assert str(short) in str(refused.value)
 
 
+def test_an_image_has_one_writer_and_any_readers(esker, image):
+    with eskerdb.open(image, read_only=False):
+        with pytest.raises(eskerdb.Busy, match="open it read-only"):
+            eskerdb.open(image, read_only=False)
+        said = esker("query", image, "DELETE FROM temp")
+        assert said.status != 0
+        assert "open for writing elsewhere" in said.err
+        with eskerdb.open(image) as reader:
+            assert reader.tables()
+    with eskerdb.open(image, read_only=False) as volume:
+        assert volume.tables()
+
+
 def test_a_truncated_image_says_by_how_much(image, tmp_path):
     short = tmp_path / "short.img"
     short.write_bytes(image.read_bytes()[:100_000])
