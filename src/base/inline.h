@@ -14,8 +14,6 @@
 ///
 /// ESK_IN_LINE: a part of its only caller, which would be too long with it.
 ///
-/// ESK_MAYBE_UNUSED: not called in every build.
-///
 /// And functions into which a host inlines the functions of the same file that
 /// they call: with wide registers a short function is less work than its call.
 #ifndef ESK_BASE_INLINE_H
@@ -28,11 +26,9 @@
 #if defined(__GNUC__)
 #define ESK_OUT_OF_LINE __attribute__((noinline))
 #define ESK_IN_LINE inline __attribute__((always_inline))
-#define ESK_MAYBE_UNUSED __attribute__((unused))
 #else
 #define ESK_OUT_OF_LINE
 #define ESK_IN_LINE inline
-#define ESK_MAYBE_UNUSED
 #endif
 
 #if defined(__OPTIMIZE_SIZE__) && defined(__AVR__) &&                          \

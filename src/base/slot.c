@@ -6,11 +6,11 @@
 
 #include "base/bytes.h"
 #include "base/order.h"
-#include "base/slot_words.h"
 
 /// Whether slots are words: on an 8-bit chip in a build for speed.
 #if defined(__AVR__) && !defined(__OPTIMIZE_SIZE__) && ESK_QUERY_BITS == 64
 #define SLOT_WORDS 1
+#include "base/slot_words.h"
 #else
 #define SLOT_WORDS 0
 #endif

@@ -25,8 +25,7 @@ static inline void esk_words_set(esk_slot *slot, uint32_t low, uint32_t high) {
     memcpy((uint8_t *)slot + sizeof low, &high, sizeof high);
 }
 
-ESK_MAYBE_UNUSED static inline int8_t esk_words_compare(const esk_slot *a,
-                                                        const esk_slot *b) {
+static inline int8_t esk_words_compare(const esk_slot *a, const esk_slot *b) {
     int32_t left = (int32_t)esk_word(a, 1);
     int32_t right = (int32_t)esk_word(b, 1);
     if (left != right) {
@@ -37,10 +36,8 @@ ESK_MAYBE_UNUSED static inline int8_t esk_words_compare(const esk_slot *a,
     return low < other ? -1 : low > other;
 }
 
-ESK_MAYBE_UNUSED static inline bool esk_words_add(esk_slot *r,
-                                                  const esk_slot *a,
-                                                  const esk_slot *b,
-                                                  bool subtract) {
+static inline bool esk_words_add(esk_slot *r, const esk_slot *a,
+                                 const esk_slot *b, bool subtract) {
     uint32_t low = esk_word(a, 0);
     uint32_t high = esk_word(a, 1);
     uint32_t added = esk_word(b, 0);
@@ -65,8 +62,7 @@ ESK_MAYBE_UNUSED static inline bool esk_words_add(esk_slot *r,
             (uint8_t)((uint8_t)(other >> 24) ^ sign) & 0x80u) == 0;
 }
 
-ESK_MAYBE_UNUSED static inline void esk_words_add_wide(esk_slot *sum,
-                                                       const esk_slot *a) {
+static inline void esk_words_add_wide(esk_slot *sum, const esk_slot *a) {
     uint32_t added = esk_word(a, 0);
     uint32_t low = esk_word(sum, 0) + added;
     uint32_t high = esk_word(sum, 1);
