@@ -122,6 +122,17 @@ CC_shape_bare := gcc
 CFLAGS_shape_bare := -O1 -g1 -DESK_ASSERTS=1 \
     '-DESK_SHAPE="test/shape/bare_shape.h"'
 
+# A core for one table has only its kind.
+OTHERS_THAN_shape := table/kv table/tree
+OTHERS_THAN_shape_tree := table/kv table/series
+OTHERS_THAN_shape_kv := table/tree table/series
+OTHERS_THAN_shape_kv_index := table/tree table/series
+OTHERS_THAN_shape_bare := table/tree table/series
+ifneq ($(filter shape%,$(FLAVOUR)),)
+CORE := $(filter-out $(addsuffix /%,$(addprefix src/,index/sorted \
+    $(OTHERS_THAN_$(FLAVOUR)))),$(CORE))
+endif
+
 # Without counters: no call of the core may depend on them.
 CC_uncounted := gcc
 CFLAGS_uncounted := -O1 -g1 -DESK_ASSERTS=1 -DESK_COUNTERS=0

@@ -267,7 +267,9 @@ static void shape_try(uint32_t number, uint8_t store) {
 }
 
 ESK_TEST(tree_in_place_loses_no_row_that_a_run_of_damaged_pages_spared) {
-    for (uint32_t number = 0; number < SHAPES; number++) {
+    /* An odd step takes both stores. */
+    uint32_t step = esk_test_rounds(3, 1);
+    for (uint32_t number = 0; number < SHAPES; number += step) {
         uint8_t store =
             number % 2 == 0 ? ESK_STORE_INPLACE : ESK_STORE_JOURNALED;
         shape_try(number, store);
