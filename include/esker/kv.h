@@ -292,6 +292,8 @@ struct esk_kv_snapshot {
     /// Keeps the record that a hash has now; hash: NULL: every old record is
     /// lost.
     void (*keep)(struct esk_kv *kv, const uint32_t *hash);
+    /// The page in RAM was programmed at another position.
+    void (*move)(struct esk_kv *kv, uint32_t from, uint32_t to);
     struct esk_kv_kept *kept;
     uint32_t records_lost; ///< by the table before
     uint16_t count;        ///< of `kept`, in use
@@ -315,8 +317,9 @@ void esk_kv_snapshot_close(struct esk_kv_snapshot *snapshot);
 
 /// Reads the value that a key had, as esk_kv_get.
 /// Returns  also ESK_E_STALE: the collector has passed the record, which was
-///          replaced since; keys without a change are never stale, unless all
-///          are; ESK_E_INVALID: the table was closed.
+///          replaced since, or was in a batch that failed; keys without a
+///          change are never stale, unless all are; ESK_E_INVALID: the table
+///          was closed.
 /// Costs    as esk_kv_get, and comparisons with the hashes of `kept`.
 int esk_kv_snapshot_get(struct esk_kv_snapshot *snapshot, const void *key,
                         uint8_t key_bytes, void *value, uint32_t room,

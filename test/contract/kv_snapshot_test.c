@@ -186,6 +186,26 @@ ESK_TEST(a_kv_snapshot_never_returns_another_value_when_calls_fail) {
     }
 }
 
+ESK_TEST(a_kv_snapshot_goes_with_the_page_in_ram_to_another_block) {
+    struct esk_kv_snapshot snapshot;
+    struct esk_kv_kept kept[1];
+    uint8_t value[8] = {0};
+    uint32_t bytes = 0;
+    ESK_CHECK_INT(esk_model_kv_make(&model, &runs[0], 1), ESK_OK);
+    ESK_CHECK_INT(esk_kv_put(model.kv, "aa", 2, "one", 3, ESK_KV_TEXT), ESK_OK);
+    ESK_CHECK_INT(esk_kv_snapshot_open(model.kv, &snapshot, kept, 1), ESK_OK);
+    ESK_CHECK_INT(esk_kv_put(model.kv, "aa", 2, "two", 3, ESK_KV_TEXT), ESK_OK);
+    uint32_t page = esk_ring_page(&model.kv->log, model.kv->page_at);
+    esk_sim_block_fail(model.sim, page / 16);
+    ESK_CHECK_INT(esk_kv_sync(model.kv), ESK_OK);
+    ESK_CHECK_INT(esk_kv_snapshot_get(&snapshot, "aa", 2, value, sizeof value,
+                                      &bytes, NULL),
+                  ESK_OK);
+    ESK_CHECK(bytes == 3 && memcmp(value, "one", 3) == 0);
+    esk_kv_snapshot_close(&snapshot);
+    esk_model_kv_free(&model);
+}
+
 /// Where the collector loses the block that it moves to, copies are erased, and
 /// their positions are used again.
 ESK_TEST(a_kv_snapshot_is_stale_when_copies_are_erased) {

@@ -183,6 +183,16 @@ static inline void esk_kv_snapshots_keep(struct esk_kv *kv,
     }
 }
 
+/// Tells the snapshots that the page in RAM was programmed at another position.
+static inline void esk_kv_snapshots_move(struct esk_kv *kv, uint32_t from,
+                                         uint32_t to) {
+    struct esk_kv_snapshot *first =
+        ESK_SHAPED_KV(ESK_SHAPE_SNAPSHOTS, true) ? kv->snapshots : NULL;
+    if (first != NULL) {
+        first->move(kv, from, to);
+    }
+}
+
 static inline uint16_t esk_kv_page_room(const struct esk_kv *kv) {
     return (uint16_t)(esk_envelope_page_bytes(&kv->log.region.envelope) -
                       ESK_ENVELOPE_BYTES);

@@ -49,6 +49,7 @@ static void page_settle(struct esk_kv *kv, uint32_t position) {
     uint32_t from = region_page(kv, kv->page_at);
     uint32_t to = region_page(kv, position);
     esk_kv_slots_move(kv, from, to);
+    esk_kv_snapshots_move(kv, kv->page_at, position);
     if (kv->record_at / page_bytes == from) {
         kv->record_at = kv->record_at % page_bytes + to * page_bytes;
     }

@@ -65,6 +65,18 @@ static void snapshots_keep(struct esk_kv *kv, const uint32_t *hash) {
     }
 }
 
+/// What was kept of the page in RAM goes with it.
+static void snapshots_move(struct esk_kv *kv, uint32_t from, uint32_t to) {
+    for (struct esk_kv_snapshot *snapshot = kv->snapshots; snapshot != NULL;
+         snapshot = snapshot->next) {
+        for (uint16_t i = 0; i < snapshot->count; i++) {
+            if (snapshot->kept[i].position == from) {
+                snapshot->kept[i].position = to;
+            }
+        }
+    }
+}
+
 /// Where a snapshot is in the table's list; NULL: the table was closed, or the
 /// snapshot.
 static struct esk_kv_snapshot **
@@ -88,6 +100,7 @@ int esk_kv_snapshot_open(struct esk_kv *kv, struct esk_kv_snapshot *snapshot,
                                                      : ESK_E_UNSUPPORTED);
     snapshot->kv = kv;
     snapshot->keep = snapshots_keep;
+    snapshot->move = snapshots_move;
     snapshot->kept = kept;
     snapshot->room = room;
     snapshot->records_lost = kv->records_lost;
