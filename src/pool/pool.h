@@ -99,8 +99,7 @@ static inline bool esk_pool_counts(const struct esk_pool *pool) {
     return (bool)(ESK_ASSERTS | !esk_pool_is_single(pool));
 }
 
-/* A program with a table's shape, or only with series, has pools of one class.
- */
+/* With a table's shape, or with series alone, a pool has one class. */
 
 static inline uint8_t esk_pool_classes(const struct esk_pool *pool) {
     return ESK_SHAPED(1, ESK_SHAPE_ALL_SERIES ? 1 : pool->classes);
