@@ -7,10 +7,7 @@ bench/packed_operations.c does each kind of operation in a function of its own.
 -O2, pages of 512 bytes, the medium is RAM.
 """
 
-import json
-import shutil
-
-from bench_series_instructions import BENCHES, SETS, counted
+from bench_series_instructions import BENCHES, SETS, counted, has_valgrind, show
 
 METRICS = {
     "count_append": "instructions of an append",
@@ -26,27 +23,11 @@ CONFIGS = {
 
 
 def main():
-    for dataset in SETS:
+    for dataset in SETS if has_valgrind() else ():
         for config, arguments in CONFIGS.items():
             found = counted(BENCHES / "packed_operations", dataset, *arguments)
-            if found is None:
-                print(f"skipped instructions of {dataset}: no data, or failed")
-                continue
-            for name, metric in METRICS.items():
-                cost, times = found[name]
-                row = {
-                    "bench": "packed_instructions",
-                    "metric": metric,
-                    "dataset": dataset,
-                    "config": config,
-                    "value": round(cost / times),
-                    "unit": "instr",
-                }
-                print(json.dumps(row), flush=True)
+            show("packed_instructions", METRICS, dataset, config, found)
 
 
 if __name__ == "__main__":
-    if shutil.which("valgrind") is None:
-        print("skipped instructions: no valgrind")
-    else:
-        main()
+    main()

@@ -57,27 +57,36 @@ def counted(program, *arguments):
     return {name: (spent[name], int(times)) for name, times in operations}
 
 
+def show(bench, metrics, dataset, config, found):
+    """Prints a row for each metric. found: of counted()."""
+    if found is None:
+        print(f"skipped instructions of {dataset}: no data, or it failed")
+        return
+    for name, metric in metrics.items():
+        cost, times = found[name]
+        row = {
+            "bench": bench,
+            "metric": metric,
+            "dataset": dataset,
+            "config": config,
+            "value": round(cost / times),
+            "unit": "instr",
+        }
+        print(json.dumps(row), flush=True)
+
+
+def has_valgrind():
+    found = shutil.which("valgrind") is not None
+    if not found:
+        print("skipped instructions: no valgrind")
+    return found
+
+
 def main():
-    for dataset in SETS:
+    for dataset in SETS if has_valgrind() else ():
         found = counted(PROGRAM, dataset)
-        if found is None:
-            print(f"skipped instructions of {dataset}: no data, or it failed")
-            continue
-        for name, metric in METRICS.items():
-            cost, times = found[name]
-            row = {
-                "bench": "series_instructions",
-                "metric": metric,
-                "dataset": dataset,
-                "config": CONFIG,
-                "value": round(cost / times),
-                "unit": "instr",
-            }
-            print(json.dumps(row), flush=True)
+        show("series_instructions", METRICS, dataset, CONFIG, found)
 
 
 if __name__ == "__main__":
-    if shutil.which("valgrind") is None:
-        print("skipped instructions: no valgrind")
-    else:
-        main()
+    main()
