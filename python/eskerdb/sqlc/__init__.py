@@ -8,6 +8,8 @@ values.py  expressions as C
 groups.py  aggregates
 scans.py   how a table's cursor is opened and read
 kv.py      the same of a kv table
+statements.py  statements, one behind the other
+outputs.py the row that a query returns
 emitter.py the calls of eskerdb.sql.emit
 table.py   a table's columns as constants
 unit.py    app.h and app.c

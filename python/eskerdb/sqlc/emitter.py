@@ -9,10 +9,9 @@ where they are first used.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from eskerdb.sql import expr as e
 from eskerdb.sql import plan as p
@@ -30,13 +29,20 @@ from eskerdb.sqlc.cexpr import (
     negated,
     relation,
 )
-from eskerdb.sqlc.code import Body, Item, Label, Load, Row, Text, used
-from eskerdb.sqlc.ctype import BYTES as WIDTHS
+from eskerdb.sqlc.code import Body, Item, Label, Load, Row, Text
 from eskerdb.sqlc.groups import Cells
 from eskerdb.sqlc.kv import KvRoom, KvSource, unordered
-from eskerdb.sqlc.names import LOCALS, Names
+from eskerdb.sqlc.outputs import Outputs
 from eskerdb.sqlc.records import Store
 from eskerdb.sqlc.scans import Source
+from eskerdb.sqlc.statements import (
+    Field,
+    Scope,
+    Statements,
+    is_aside,
+    is_bare,
+    is_simple,
+)
 from eskerdb.sqlc.values import (
     Refused,
     TextValue,
@@ -47,77 +53,37 @@ from eskerdb.sqlc.values import (
 )
 
 
-@dataclass
-class Field:
-    """A member of `struct NAME`."""
-
-    ctype: str
-    name: str
-    array: str = ""
-    bytes: int = 8
-
-
-@dataclass
-class _Aside(Body):
-    """Statements that are not yet in their place."""
-
-
-@dataclass
-class Fill:
-    """Assignments to the row; shared by several emits if they are alike."""
-
-    lines: tuple[str, ...]
-    uses: int = 0
-
-
-@dataclass
-class _Scope:
-    """The columns that are locals of a body, and the variables that are known
-    to be set."""
-
-    body: Body
-    known: set[C] = field(default_factory=set)
-    columns: dict[tuple[int, int], Value] = field(default_factory=dict)
-
-
-class CEmitter(Emitter):
+class CEmitter(Statements, Emitter):
     """Writes one query.
 
     name        C's name of the query
-    members     of its struct
-    items       of its next function
     marks       first in its open function: what the query may see
     opening     of its open function
     first       the loop that the open function has prepared
     openers     functions that open other cursors: name to statements
-    fills       assignments to the row that stand in more than one place
     step_pages  after so many pages without a row a call returns ESK_AGAIN
-    stored      outputs of the row that are a kv table's: "any" or "type"
+    outputs     the row that it returns
     """
 
     def __init__(
         self, query: p.Query, name: str, step_pages: int, room: KvRoom
     ) -> None:
+        super().__init__()
         self.query = query
         self.room = room
         self.name = name
         self.step_pages = step_pages
-        self.names = Names(LOCALS)
-        self.members: list[Field] = []
-        self.items: list[Item] = []
         self.marks: list[Item] = []
         self.opening: list[Item] = []
         self.first: Body | None = None
         self.openers: dict[str, list[Item]] = {}
-        self.fills: dict[tuple[str, ...], Fill] = {}
         self.sources: dict[int, Source | KvSource] = {}
-        self.stored: dict[str, str] = {}
         self._unordered = unordered(query.plan)
         self.tables: dict[str, str] = {}
-        self.places = Names()  # of scans, and of labels
         self.needs: set[str] = set()
         self.is_single = _sources(query.plan) == 1
         self.values = Values(self)
+        self.outputs = Outputs(self, query)
         self.cells: dict[int, Cells] = {}
         self._stores: list[Store] = []
         self._refuses: dict[int, bool] = {}
@@ -125,12 +91,8 @@ class CEmitter(Emitter):
         self._results: dict[int, tuple[Cells, int]] = {}
         self._variables: list[tuple[Value | TextValue, C | None]] = []
         self._outer: dict[int, C] = {}
-        self.averages: dict[str, str] = {}
         self._blocks = 0
         self.scratch = ""  # the name of what orders go through
-        root = Body(items=self.items)
-        self._scopes = [_Scope(root)]
-        self.row_names = Names(("row",)).all(query.names)
         for table in query.tables:
             self.tables[table.name] = self.names.new(table.name)
         self.parameters = [
@@ -144,66 +106,6 @@ class CEmitter(Emitter):
         for parameter, c in zip(query.parameters, self.parameters, strict=True):
             kept = parameter_type(parameter.type)
             self.members.append(Field(kept, c, bytes=ctype.BYTES[kept]))
-
-    # ---------------------------------------------------------- statements
-
-    @property
-    def _items(self) -> list[Item]:
-        return self._scopes[-1].body.items
-
-    def line(self, text: str) -> None:
-        self._items.append(Text(text))
-
-    @contextmanager
-    def _inside(self, body: Body) -> Iterator[Body]:
-        self._items.append(body)
-        self._scopes.append(_Scope(body))
-        yield body
-        self._scopes.pop()
-
-    @contextmanager
-    def under(self, condition: C) -> Iterator[None]:
-        if condition == TRUE:
-            yield
-        elif condition == FALSE:
-            with self.aside():
-                yield
-        else:
-            with self._inside(Body(f"if ({condition})")):
-                yield
-
-    @contextmanager
-    def aside(self) -> Iterator[list[Item]]:
-        body = _Aside()
-        self._scopes.append(_Scope(body))
-        yield body.items
-        self._scopes.pop()
-
-    def splice(self, items: list[Item]) -> None:
-        self._items.extend(items)
-
-    def local(self, ctype: str, name: str, value: str = "0") -> C:
-        local = self.names.new(name)
-        self.line(f"{ctype} {local} = {value};")
-        return C(local)
-
-    def fail(self, status: str) -> None:
-        self.line(f"return esk_query_stop(&q->at, ESK_QUERY_FAILED, {status});")
-
-    def member(
-        self, ctype: str, name: str, bytes: int = 0, array: str = ""
-    ) -> C:
-        made = self.names.new(name)
-        self.members.append(
-            Field(ctype, made, array, bytes or WIDTHS.get(ctype, 8))
-        )
-        return C(f"q->{made}")
-
-    def text_member(self, type: Type, name: str) -> C:
-        """Makes a member that holds a text, and a zero."""
-        if not type.bytes:
-            raise Refused("a text of any length is not kept by compiled C")
-        return self.member("char", name, 1, f"[{type.bytes + 1}]")
 
     # -------------------------------------------------------------- leaves
 
@@ -268,7 +170,7 @@ class CEmitter(Emitter):
                 break
         else:
             scope = next(
-                s for s in reversed(self._scopes) if not _is_aside(s.body)
+                s for s in reversed(self._scopes) if not is_aside(s.body)
             )
             value = self._load(source, expr, scope)
             scope.columns[key] = value
@@ -276,7 +178,7 @@ class CEmitter(Emitter):
             value, null=any_of(self._outer.get(expr.scan, FALSE), value.null)
         )
 
-    def _load(self, source: Source, expr: e.Column, scope: _Scope) -> Value:
+    def _load(self, source: Source, expr: e.Column, scope: Scope) -> Value:
         column = source.scan.table.columns[expr.index]
         if column.kind not in ctype.COLUMNS:
             raise Refused(
@@ -388,7 +290,7 @@ class CEmitter(Emitter):
         body = Body(end=f"done_{self._blocks}")
         # Without braces: what it loads is in the scope around.
         self._items.append(body)
-        self._scopes.append(_Scope(body))
+        self._scopes.append(Scope(body))
         yield body
         self._scopes.pop()
 
@@ -410,18 +312,12 @@ class CEmitter(Emitter):
         source.keep_mark()
         function = f"{self.name}_open_{source.name}"
         items: list[Item] = []
-        scopes, self._scopes = self._scopes, [_Scope(Body(items=items))]
+        scopes, self._scopes = self._scopes, [Scope(Body(items=items))]
         source.open()
         self._scopes = scopes
         self.openers[function] = items
         self.line(f"status = {function}(q);")
         self.stop_unless_ok()
-
-    def stop_unless_ok(self) -> None:
-        with self.under(C("status != ESK_OK")):
-            self.line(
-                "return esk_query_stop(&q->at, ESK_QUERY_FAILED, status);"
-            )
 
     def _kv_source(self, scan: p.Scan) -> KvSource:
         ordered = scan.number not in self._unordered
@@ -476,18 +372,18 @@ class CEmitter(Emitter):
         """Whether the open function can do all that came before."""
         return self.first is None and all(
             not scope.body.head
-            and not _is_aside(scope.body)
-            and all(_is_simple(item) for item in scope.body.items)
+            and not is_aside(scope.body)
+            and all(is_simple(item) for item in scope.body.items)
             for scope in self._scopes
         )
 
     def _hoist(self, source: Source | KvSource, body: Body) -> None:
         self.first = body
         for scope in self._scopes:
-            inner = [i for i in scope.body.items if _is_bare(i)]
-            self.opening += [i for i in scope.body.items if not _is_bare(i)]
+            inner = [i for i in scope.body.items if is_bare(i)]
+            self.opening += [i for i in scope.body.items if not is_bare(i)]
             scope.body.items[:] = inner
-        scopes, self._scopes = self._scopes, [_Scope(Body(items=self.opening))]
+        scopes, self._scopes = self._scopes, [Scope(Body(items=self.opening))]
         self._open(source, True)
         self._scopes = scopes
 
@@ -733,12 +629,6 @@ class CEmitter(Emitter):
         with self.under(C("status != ESK_END", RELATION)):
             self.fail("status")
 
-    def place(self, name: str) -> str:
-        """Makes a place that a later call may go on with."""
-        label = self.places.new(name)
-        self._items.append(Label(label))
-        return label
-
     def step_runs(self, store: Store, label: str, onward: str) -> None:
         """Makes a step of runs, and goes on with `onward`; if calls have pages
         to count, a later call goes on at a label."""
@@ -767,98 +657,16 @@ class CEmitter(Emitter):
     # ----------------------------------------------------------------- rows
 
     def emit(self, outputs: Sequence[e.Expr]) -> None:
-        with self.aside() as items:
-            self._read_stored(outputs)
-            for name, type, output in zip(
-                self.row_names, self.query.types, outputs, strict=True
-            ):
-                self._output(name, type, output)
-        lines = tuple(i.text for i in items if isinstance(i, Text))
-        is_plain = len(lines) == len(items) and not self._has_locals(lines)
-        if is_plain:
-            lines = tuple(used([x for y in lines for x in y.splitlines()]))
-            fill = self.fills.setdefault(lines, Fill(lines))
-            fill.uses += 1
-            self.line(f"@fill {list(self.fills).index(lines)}")
-        else:
-            self.splice(items)
+        self.outputs.emit(outputs)
         self._items.append(Row())
 
-    def _read_stored(self, outputs: Sequence[e.Expr]) -> None:
-        """Reads the values of kv tables that are outputs."""
-        found: dict[int, dict[str, list[str]]] = {}
-        for name, type, output in zip(
-            self.row_names, self.query.types, outputs, strict=True
-        ):
-            kind = self._stored_kind(output)
-            is_any = type.kind == "text" and not type.bytes
-            if self.stored.setdefault(name, kind) != kind or (
-                is_any and not kind
-            ):
-                raise Refused(f"text of any length, '{name}'", output.span)
-            if kind and isinstance(output, e.Column):
-                names = found.setdefault(output.scan, {"any": [], "type": []})
-                names[kind].append(name)
-        for scan, names in found.items():
-            source = self.sources[scan]
-            assert isinstance(source, KvSource)
-            source.read(names["any"], names["type"])
-
-    def _stored_kind(self, output: e.Expr) -> str:
-        """Returns "any" or "type" for such a column of a kv table, else ""."""
-        if not isinstance(output, e.Column):
-            return ""
-        kind = self.sources[output.scan].scan.table.columns[output.index].kind
-        return kind if kind in ("any", "type") else ""
-
-    def _has_locals(self, lines: Sequence[str]) -> bool:
-        text = " ".join(lines)
-        if "return" in text:
-            return True
-        loads = {v.c.text for s in self._scopes for v in s.columns.values()}
-        return bool(loads & set(re.findall(r"(?<![>.\w])[a-z_]\w*", text)))
-
-    def _text_output(self, name: str, type: Type, output: e.Expr) -> None:
-        text = self.values.text(output)
-        copy = (
-            f"esk_text_copy(row->{name}, sizeof row->{name}, {text.c}, "
-            f"{text.bytes});"
-        )
-        if type.nullable:
-            self.line(f"row->{name}_null = {text.null};")
-        if text.null == FALSE:
-            self.line(copy)
-            return
-        self.line(f"row->{name}[0] = 0;")
-        with self.under(negated(text.null)):
-            self.line(copy)
-
-    def _output(self, name: str, type: Type, output: e.Expr) -> None:
-        if isinstance(output, e.Result) and output.function == "avg":
-            cells, index = self._results[output.index]
-            pair = cells.average(self, index)
-            if pair:
-                self.averages[name] = pair[0]
-                self.line(f"row->{name} = ({pair[0]}){pair[1]};")
-                return
-        if self.stored[name]:
-            return  # it is in the row
-        if type.kind == "text":
-            self._text_output(name, type, output)
-            return
-        value = self.values.value(output)
-        kept = ctype.result(type)
-        c = cast(value, kept)
-        if not type.nullable:
-            self.line(f"row->{name} = {c};")
-            return
-        self.line(f"row->{name}_null = {value.null};")
-        if value.null == TRUE:
-            self.line(f"row->{name} = 0;")
-        elif value.null == FALSE or value.c.binds == 0:
-            self.line(f"row->{name} = {c};")
-        else:
-            self.line(f"row->{name} = row->{name}_null ? 0 : {c.within(6)};")
+    def average(self, output: e.Expr) -> tuple[str, str] | None:
+        """Returns the struct of an average of integers, and its value;
+        None for any other output."""
+        if not isinstance(output, e.Result) or output.function != "avg":
+            return None
+        cells, index = self._results[output.index]
+        return cells.average(self, index)
 
 
 def parameter_type(type: Type) -> str:
@@ -876,20 +684,6 @@ def _sources(plan: p.Plan) -> int:
     if isinstance(plan, p.MergeJoin | p.LookupJoin):
         return _sources(plan.left)
     return _sources(plan.input)
-
-
-def _is_aside(body: Body) -> bool:
-    return isinstance(body, _Aside)
-
-
-def _is_bare(item: Item) -> bool:
-    return isinstance(item, Body) and not item.head
-
-
-def _is_simple(item: Item) -> bool:
-    if isinstance(item, Body):
-        return all(_is_simple(i) for i in item.items) and not item.loop
-    return isinstance(item, Text)
 
 
 def _is_increment(variable: e.Variable, value: e.Expr) -> bool:

@@ -17,10 +17,11 @@ from eskerdb.sql.expr import NOWHERE
 from eskerdb.sql.source import TOO_DEEP
 from eskerdb.sqlc import ctype, table
 from eskerdb.sqlc.code import Function, Item
-from eskerdb.sqlc.emitter import CEmitter, Field, parameter_type
+from eskerdb.sqlc.emitter import CEmitter, parameter_type
 from eskerdb.sqlc.kv import KvRoom, members
 from eskerdb.sqlc.names import Names, clean, is_taken
 from eskerdb.sqlc.scans import prefix_of
+from eskerdb.sqlc.statements import Field
 from eskerdb.sqlc.values import Refused
 
 _STYLE = (
@@ -183,14 +184,17 @@ class _Written:
         emitter = self.emitter
         lines, nulls = [], []
         for name, said, type in zip(
-            emitter.row_names, self.query.names, self.query.types, strict=True
+            emitter.outputs.names,
+            self.query.names,
+            self.query.types,
+            strict=True,
         ):
             wanted = clean(said)
             note = "" if wanted == name else f" ///< {wanted} in SQL"
-            stored = emitter.stored.get(name)
+            stored = emitter.outputs.stored.get(name)
             if stored:
                 made = members(name, stored, emitter.room)
-                if {f"{name}_bytes", f"{name}_type"} & {*emitter.row_names}:
+                if {f"{name}_bytes", f"{name}_type"} & {*emitter.outputs.names}:
                     raise Refused(
                         f"the name {name}_bytes, or _type, is there twice"
                     )
@@ -198,9 +202,9 @@ class _Written:
             elif type.kind == "text":
                 lines.append(f"char {name}[{type.bytes + 1}];{note}")
             else:
-                kept = emitter.averages.get(name) or ctype.result(type)
+                kept = emitter.outputs.averages.get(name) or ctype.result(type)
                 lines.append(f"{kept} {name};{note}")
-            if type.nullable and name not in emitter.averages:
+            if type.nullable and name not in emitter.outputs.averages:
                 nulls.append(f"bool {name}_null;")
         return [f"struct {self.name}_row {{", *lines, *nulls, "};"]
 
@@ -341,7 +345,7 @@ class _Written:
         return [*lines, "default:", "return esk_query_over(q->at);", "}"]
 
     def _filled(self, lines: list[str]) -> list[str]:
-        fills = list(self.emitter.fills.values())
+        fills = list(self.emitter.outputs.fills.values())
         for index, fill in enumerate(fills):
             # Not those of code that no condition lets run.
             fill.uses = lines.count(f"@fill {index}")
@@ -360,7 +364,7 @@ class _Written:
     def _fill_name(self, fill: object) -> str:
         shared = [
             f
-            for f in self.emitter.fills.values()
+            for f in self.emitter.outputs.fills.values()
             if f.uses > 1 and len(f.lines) > 1
         ]
         index = shared.index(fill)
@@ -368,7 +372,7 @@ class _Written:
 
     def _fill_functions(self) -> list[str]:
         lines = []
-        for fill in self.emitter.fills.values():
+        for fill in self.emitter.outputs.fills.values():
             if fill.uses > 1 and len(fill.lines) > 1:
                 lines += [
                     (

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""What the writers of scans, groups and records ask of the emitter, which
-stands above them."""
+"""What the writers of scans, groups, records and outputs ask of the emitter,
+which stands above them."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from eskerdb.sql import expr as e
 from eskerdb.sql.types import Type
 from eskerdb.sqlc.cexpr import C
 from eskerdb.sqlc.code import Item
 from eskerdb.sqlc.names import Names
 from eskerdb.sqlc.values import Place, Values
+
+if TYPE_CHECKING:
+    from eskerdb.sqlc.kv import KvSource
+    from eskerdb.sqlc.scans import Source
 
 
 class Writer(Place, Protocol):
@@ -25,6 +30,7 @@ class Writer(Place, Protocol):
     marks       statements first in the open function
     needs       what the file has to define
     text_limits most bytes of parameters that are texts, by their index
+    sources     what reads the plan's scans, by their numbers
     """
 
     is_single: bool
@@ -34,6 +40,7 @@ class Writer(Place, Protocol):
     marks: list[Item]
     needs: set[str]
     text_limits: dict[int, int]
+    sources: dict[int, Source | KvSource]
     values: Values
 
     def member(
@@ -43,6 +50,13 @@ class Writer(Place, Protocol):
 
     def text_member(self, type: Type, name: str) -> C:
         """Adds a member for a text."""
+
+    def locals(self) -> set[str]:
+        """Returns the names of the columns that are locals here."""
+
+    def average(self, output: e.Expr) -> tuple[str, str] | None:
+        """Returns the struct of an average of integers, and its value; None
+        for any other output."""
 
     def otherwise(self) -> AbstractContextManager[None]:
         """Writes the else of the condition that was written last."""
