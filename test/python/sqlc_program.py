@@ -162,6 +162,19 @@ def compiled(case: Case, folder: Path, planned=None) -> list[Query]:
     return queries
 
 
+def compile_alone(compiler: str, folder: Path) -> None:
+    """Compiles app.c to an object; a warning fails."""
+    run(
+        *COMPILERS[compiler],
+        *FLAGS,
+        f"-I{ROOT}/include",
+        "-c",
+        folder / "app.c",
+        "-o",
+        folder / "app.o",
+    )
+
+
 def image(case: Case, path: Path) -> None:
     """Writes an image with the tables and their rows."""
     made = tables.create(*_parsed(case.schema))

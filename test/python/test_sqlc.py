@@ -381,11 +381,7 @@ def test_compiled_queries_have_no_warning(tmp_path, compiler):
     schema = SCHEMA.replace("f64", "f32") if "avr" in compiler else SCHEMA
     small = Limits(groups=16, sorted=16)
     sp.compiled(case(schema=schema, limits=small), tmp_path)
-    command = sp.COMPILERS[compiler]
-    sp.run(
-        *command, *sp.FLAGS, f"-I{sp.ROOT}/include", "-c", tmp_path / "app.c",
-        "-o", "/dev/null",
-    )  # fmt: skip
+    sp.compile_alone(compiler, tmp_path)
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "avr-gcc"])
@@ -717,12 +713,4 @@ def test_orders_through_a_scratch_have_no_warning(tmp_path, compiler):
     if not sp.has(compiler):
         pytest.skip(f"{compiler} is not installed")
     sp.compiled(sorts(True), tmp_path)
-    sp.run(
-        *sp.COMPILERS[compiler],
-        *sp.FLAGS,
-        f"-I{sp.ROOT}/include",
-        "-c",
-        tmp_path / "app.c",
-        "-o",
-        tmp_path / "app.o",
-    )
+    sp.compile_alone(compiler, tmp_path)

@@ -185,15 +185,7 @@ def test_queries_of_kv_tables_compile_without_a_warning(tmp_path, compiler):
         pytest.skip(f"{compiler} is not installed")
     for step_pages in (0, 2):
         sp.compiled(case(QUERIES, step_pages=step_pages), tmp_path)
-        sp.run(
-            *sp.COMPILERS[compiler],
-            *sp.FLAGS,
-            f"-I{sp.ROOT}/include",
-            "-c",
-            tmp_path / "app.c",
-            "-o",
-            tmp_path / "app.o",
-        )
+        sp.compile_alone(compiler, tmp_path)
 
 
 @pytest.mark.parametrize(
