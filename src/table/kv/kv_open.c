@@ -198,15 +198,6 @@ static int next_block_look(struct esk_kv *kv) {
     return status == ESK_E_IO ? status : ESK_OK;
 }
 
-static int record_pass(struct esk_kv *kv, struct esk_kv_walk *walk,
-                       const struct esk_kv_record *record, uint32_t address) {
-    (void)kv;
-    (void)walk;
-    (void)record;
-    (void)address;
-    return ESK_OK;
-}
-
 /// Drops what is before the last tail mark, and counts the pages that are lost.
 /// Where the mark passed a block whose erase was cut, pages seem to be lost
 /// that do not count any more: the walk is repeated without them.
@@ -217,7 +208,7 @@ static int tail_drop(struct esk_kv *kv, const struct esk_kv_walk *walk) {
     esk_ring_drop(&kv->log, walk->tail);
     if (lost > 0 && is_passed) {
         memset(&again, 0, sizeof again);
-        again.record = record_pass;
+        again.record = esk_kv_record_pass;
         again.from = walk->from;
         again.is_rooted = walk->is_rooted;
         ESK_TRY(esk_kv_walk(kv, &again));

@@ -17,15 +17,6 @@
 #include "table/kv/kv_replay.h"
 #include "volume/volume.h"
 
-static int record_pass(struct esk_kv *kv, struct esk_kv_walk *walk,
-                       const struct esk_kv_record *record, uint32_t address) {
-    (void)kv;
-    (void)walk;
-    (void)record;
-    (void)address;
-    return ESK_OK;
-}
-
 /// Finds the newest tail mark that the writer wrote since the open.
 /// now    the log as it is.
 /// tail   out: 0 if there is none.
@@ -34,7 +25,7 @@ static int tail_find(struct esk_kv *kv, const struct esk_ring *now,
     const struct esk_ring then = kv->log;
     struct esk_kv_walk walk;
     memset(&walk, 0, sizeof walk);
-    walk.record = record_pass;
+    walk.record = esk_kv_record_pass;
     walk.skips = true;
     walk.from = then.head > 0 ? then.head - 1u : 0; /* it may have more now */
     kv->log = *now;
@@ -51,7 +42,7 @@ int esk_kv_reader_check(struct esk_kv *kv) {
     uint32_t pages = esk_volume_geometry(kv->table.volume)->block_pages;
     const struct esk_ring_config config = {
         .block = region->first_page / pages,
-        .blocks = esk_ring_pages(&kv->log) / pages,
+        .blocks = esk_kv_blocks(kv),
         .seed = region->envelope.seed,
         .unit = 1,
         .seals = &esk_seals_running,

@@ -49,6 +49,10 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk);
 int esk_kv_walk_page(struct esk_kv *kv, struct esk_kv_walk *walk,
                      uint32_t position);
 
+/// For a walk that takes nothing from records.
+int esk_kv_record_pass(struct esk_kv *kv, struct esk_kv_walk *walk,
+                       const struct esk_kv_record *record, uint32_t address);
+
 /// Takes from a record what bounds the others: its salt and its bytes, or those
 /// of a batch.
 void esk_kv_record_note(struct esk_kv *kv, const struct esk_kv_walk *walk,

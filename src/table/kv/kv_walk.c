@@ -250,6 +250,15 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
     return kv->used > 0 ? esk_kv_walk_page(kv, walk, kv->page_at) : ESK_OK;
 }
 
+int esk_kv_record_pass(struct esk_kv *kv, struct esk_kv_walk *walk,
+                       const struct esk_kv_record *record, uint32_t address) {
+    (void)kv;
+    (void)walk;
+    (void)record;
+    (void)address;
+    return ESK_OK;
+}
+
 uint32_t esk_kv_walk_lost_first(struct esk_kv *kv,
                                 const struct esk_kv_walk *walk) {
     const struct esk_ring *ring = &kv->log;
