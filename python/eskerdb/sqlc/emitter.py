@@ -660,6 +660,17 @@ class CEmitter(Statements, Emitter):
         self.outputs.emit(outputs)
         self._items.append(Row())
 
+    def column_kind(self, column: e.Column) -> str:
+        table = self.sources[column.scan].scan.table
+        return table.columns[column.index].kind
+
+    def read_stored(
+        self, scan: int, anys: Sequence[str], types: Sequence[str]
+    ) -> None:
+        source = self.sources[scan]
+        assert isinstance(source, KvSource)
+        source.read(anys, types)
+
     def average(self, output: e.Expr) -> tuple[str, str] | None:
         """Returns the struct of an average of integers, and its value;
         None for any other output."""

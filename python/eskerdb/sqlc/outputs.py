@@ -15,7 +15,6 @@ from eskerdb.sql.types import Type
 from eskerdb.sqlc import ctype
 from eskerdb.sqlc.cexpr import FALSE, TRUE, negated
 from eskerdb.sqlc.code import Text, used
-from eskerdb.sqlc.kv import KvSource
 from eskerdb.sqlc.names import Names
 from eskerdb.sqlc.values import Refused, cast
 
@@ -81,17 +80,13 @@ class Outputs:
                 names = found.setdefault(output.scan, {"any": [], "type": []})
                 names[kind].append(name)
         for scan, names in found.items():
-            source = self._to.sources[scan]
-            assert isinstance(source, KvSource)
-            source.read(names["any"], names["type"])
+            self._to.read_stored(scan, names["any"], names["type"])
 
     def _stored_kind(self, output: e.Expr) -> str:
         """Returns "any" or "type" for such a column of a kv table, else ""."""
         if not isinstance(output, e.Column):
             return ""
-        kind = (
-            self._to.sources[output.scan].scan.table.columns[output.index].kind
-        )
+        kind = self._to.column_kind(output)
         return kind if kind in ("any", "type") else ""
 
     def _has_locals(self, lines: Sequence[str]) -> bool:

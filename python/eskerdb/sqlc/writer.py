@@ -5,8 +5,9 @@ which stands above them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from eskerdb.sql import expr as e
 from eskerdb.sql.types import Type
@@ -14,10 +15,6 @@ from eskerdb.sqlc.cexpr import C
 from eskerdb.sqlc.code import Item
 from eskerdb.sqlc.names import Names
 from eskerdb.sqlc.values import Place, Values
-
-if TYPE_CHECKING:
-    from eskerdb.sqlc.kv import KvSource
-    from eskerdb.sqlc.scans import Source
 
 
 class Writer(Place, Protocol):
@@ -30,7 +27,6 @@ class Writer(Place, Protocol):
     marks       statements first in the open function
     needs       what the file has to define
     text_limits most bytes of parameters that are texts, by their index
-    sources     what reads the plan's scans, by their numbers
     """
 
     is_single: bool
@@ -40,7 +36,6 @@ class Writer(Place, Protocol):
     marks: list[Item]
     needs: set[str]
     text_limits: dict[int, int]
-    sources: dict[int, Source | KvSource]
     values: Values
 
     def member(
@@ -53,6 +48,15 @@ class Writer(Place, Protocol):
 
     def locals(self) -> set[str]:
         """Returns the names of the columns that are locals here."""
+
+    def column_kind(self, column: e.Column) -> str:
+        """Returns the kind of a column of a scan's table."""
+
+    def read_stored(
+        self, scan: int, anys: Sequence[str], types: Sequence[str]
+    ) -> None:
+        """Reads the value of a kv table's row into the row's members, and
+        its type into others."""
 
     def average(self, output: e.Expr) -> tuple[str, str] | None:
         """Returns the struct of an average of integers, and its value; None
