@@ -243,13 +243,14 @@ static bool own_check(struct esk_check *check, const uint8_t *op,
 }
 
 /// A place and its offset.
-static bool place_check(const struct esk_check *check, const uint8_t *place) {
+static bool place_check(const struct esk_check *check, const uint8_t *place,
+                        uint8_t form) {
     uint8_t type = place[0] & ESK_PLACE_TYPE;
     uint8_t width = esk_order_width(type);
     return width != 0 &&
            (type <= ESK_TYPE_U64 ||
             ((check->code[ESK_PROGRAM_FLAGS] & ESK_PROGRAM_FLOATS) != 0 &&
-             width <= ESK_SLOT_BYTES)) &&
+             form != ESK_OP_AGGC && width <= ESK_SLOT_BYTES)) &&
            esk_check_row(check, place[0] >> ESK_PLACE_TABLE,
                          esk_load_u16(place + 1), width);
 }
@@ -271,7 +272,7 @@ static bool operand_check(struct esk_check *check, uint8_t kind,
                                          ? esk_load_u16(operand)
                                          : check->code[check->next - 1u]);
     case OPERAND_PLACE:
-        return place_check(check, operand);
+        return place_check(check, operand, form);
     case OPERAND_OWN:
         return own_check(check, op, form);
     default:

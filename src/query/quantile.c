@@ -42,7 +42,9 @@ bool esk_quantiles_check(struct esk_check *check, const uint8_t *op,
         return esk_helpers_check(check, op, kinds);
     }
     uint16_t part = esk_load_u16(op + 2);
+    /* It changes the place of a FORH, so that this one could never end. */
     return op[1] < check->code[ESK_PROGRAM_HELPERS] &&
+           (check->helped >> op[1] & 1u) == 0 &&
            esk_program_helper(check->code, op[1])[0] <= ESK_HELPER_SORT &&
            (part <= ESK_QUANTILE_PART_MAX || part == ESK_QUANTILE_PART_NONE);
 }

@@ -195,6 +195,9 @@ ESK_TEST(program_check_refuses_bytes_outside_of_rows) {
         ".table 0\n.regs 5\nIFC_LT r0 r1 c1.i32 0 x\nx: HALT",
         ".table 0\n.regs 5\nIFC_LT r0 r1 c0.f32 0 x\nx: HALT",
         ".table 0\n.regs 5\n.flags 2\nAGGC 1 r0 c0.f64 17\nHALT",
+        /* columns of floats, whose bits are no number to add */
+        ".table 0\n.regs 5\n.flags 2\nAGGC 1 r0 c0.f32 8\nHALT",
+        ".table 0\n.regs 5\n.flags 2\nAGGC 2 r0 c0.f64 12\nHALT",
         ".table 0\n.regs 2\nGET c1 r0 x\nx: HALT",
         ".table 0\n.regs 2\nFOR c1 0 r0 r0 x\nb: NEXT c1 b\nx: HALT",
         ".table 0\n.regs 2\nFOR c0 1 r2 r0 x\nb: NEXT c0 b\nx: HALT",
@@ -328,11 +331,16 @@ ESK_TEST(program_check_refuses_jumps_and_loops_that_could_not_end) {
         (".regs 1\n.helper 1 1 1 0 0 1\nFORH h0 x\nb: NEXTH h0 b\n"
          "x: FORH h0 y\nc: NEXTH h0 c\ny: HALT"),
         ".regs 1\n.helper 1 1 1 0 0 1\nFORH h0 x\nb: NEXTH h0 12\nx: HALT",
+        /* a quantile would set back where the loop is */
+        (".regs 1\n.helper 2 1 1 0 0 3\nPUSH h0\nPUSH h0\nFORH h0 x\n"
+         "b: QUANTILE h0 0\nNEXTH h0 b\nx: HALT"),
     };
     query_start(0);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         ESK_CONTEXT("case %zu: %s", i, texts[i]);
         ESK_CHECK_INT(checked(texts[i]), ESK_E_CORRUPT);
+        /* Ends the process if the program does not end. */
+        ESK_CHECK(!program_try(query_assembly.bytes, query_assembly.count));
     }
     char deep[1024] = ".regs 1\n.flags 16\n";
     for (int i = 0; i < 8; i++) {

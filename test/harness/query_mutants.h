@@ -37,6 +37,9 @@ static const char *const mutant_seeds[] = {
     "FOR c1 0 r0 r0 y\nc: PUSH h0\nNEXT c1 c\ny: NEXT c0 b\n"
     "x: FORH h0 z\nd: EMIT\nNEXTH h0 d\n"
     "z: QUANTILE h1 5000\nEMIT\nQUANTILE h1 32767\nHALT",
+    ".regs 2\n.helper 2 1 1 0 0 9\n.helper 1 1 1 1 0 9\n.out int r1\n"
+    "PUSH h0\nPUSH h0\nPUSH h1\nPUSH h1\n"
+    "FORH h0 y\nd: QUANTILE h1 5000\nEMIT\nNEXTH h0 d\ny: HALT",
     ".table 4\n.table 3\n.regs 24\n.params 2\n.out text r0 16\n"
     "FOR c0 1 r0 r0 x\n"
     "b: LDT r2 c0 8 0\nLDT r3 c0 4 8\nLENGTH r7 r2 16\n"
