@@ -44,7 +44,7 @@ bool esk_quantiles_check(struct esk_check *check, const uint8_t *op,
     uint16_t part = esk_load_u16(op + 2);
     /* It changes the place of a FORH, so that this one could never end. */
     return op[1] < check->code[ESK_PROGRAM_HELPERS] &&
-           (check->helped >> op[1] & 1u) == 0 &&
+           (check->helped & (uint8_t)(1u << op[1])) == 0 &&
            esk_program_helper(check->code, op[1])[0] <= ESK_HELPER_SORT &&
            (part <= ESK_QUANTILE_PART_MAX || part == ESK_QUANTILE_PART_NONE);
 }
