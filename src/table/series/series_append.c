@@ -32,15 +32,19 @@ ESK_OUT_OF_LINE int esk_series_flush(struct esk_series *series) {
     return ESK_OK;
 }
 
+/// Whether no row with `key` may come next.
+static inline bool key_is_late(const struct esk_series *series, esk_key key) {
+    return key < esk_floor(series) ||
+           (key <= series->newest && series->has_newest &&
+            (key != series->newest || esk_keys_repeat(series) == 0));
+}
+
 /// Checks that a row with `key` may come next, and makes room for it.
 static int row_admit(struct esk_series *series, esk_key key) {
     if ((esk_volume_flags(series->table.volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    if (key < esk_floor(series) ||
-        (series->has_newest &&
-         (key < series->newest ||
-          (key == series->newest && esk_keys_repeat(series) == 0)))) {
+    if (key_is_late(series, key)) {
         return ESK_OUT_OF_ORDER;
     }
     if (series->write_count >= esk_ring_room(&series->data)) {
@@ -51,6 +55,13 @@ static int row_admit(struct esk_series *series, esk_key key) {
         return esk_ring_reserve(&series->data);
     }
     return ESK_OK;
+}
+
+/// Counts a row with `key` that is in the write page.
+static inline void row_count(struct esk_series *series, esk_key key) {
+    series->write_count++;
+    series->newest = key;
+    series->has_newest = true;
 }
 
 static int row_append(struct esk_series *series, const void *row,
@@ -71,14 +82,27 @@ static int row_append(struct esk_series *series, const void *row,
     if (!is_raw) {
         ESK_TRY(esk_packed(series)->append(series));
     }
-    series->write_count++;
-    series->newest = key;
-    series->has_newest = true;
+    row_count(series, key);
     return ESK_OK;
 }
 
-ESK_HOST_FLAT int esk_series_append(struct esk_series *series,
-                                    const void *row) {
+/// A host appends most rows without saving a register: raw ones that follow
+/// others in their page.
+int esk_series_append(struct esk_series *series, const void *row) {
+    if (ESK_HOST && esk_table_live(series) == ESK_OK &&
+        (esk_volume_flags(series->table.volume) & ESK_MOUNT_READ_ONLY) == 0 &&
+        series->write_count > 0 &&
+        series->write_count < esk_ring_room(&series->data) &&
+        esk_packed(series) == NULL && esk_var_ring(series) == NULL) {
+        ESK_ASSERT(row != NULL && esk_series_is_idle(series));
+        esk_key key = esk_row_key(series, row);
+        if (!key_is_late(series, key)) {
+            esk_bytes_copy(esk_rows_slot(series), row,
+                           esk_shape(series)->row_bytes);
+            row_count(series, key);
+            return ESK_OK;
+        }
+    }
     return row_append(series, row, NULL, 0);
 }
 
