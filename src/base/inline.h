@@ -14,6 +14,8 @@
 ///
 /// ESK_IN_LINE: a part of its only caller, which would be too long with it.
 ///
+/// ESK_OUT_OF_LINE_ON_CHIPS: not inlined, but by a host.
+///
 /// And functions into which a host inlines the functions of the same file that
 /// they call: with wide registers a short function is less work than its call.
 #ifndef ESK_BASE_INLINE_H
@@ -65,8 +67,10 @@
 
 #if defined(__GNUC__) && ESK_HOST
 #define ESK_HOST_FLAT __attribute__((flatten))
+#define ESK_OUT_OF_LINE_ON_CHIPS
 #else
 #define ESK_HOST_FLAT
+#define ESK_OUT_OF_LINE_ON_CHIPS ESK_OUT_OF_LINE
 #endif
 
 #endif

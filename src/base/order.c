@@ -149,39 +149,6 @@ ESK_OUT_OF_LINE uint16_t esk_order_rank_words(uint8_t type,
 
 #endif
 
-uint16_t esk_order_rank_even(uint8_t type, const uint8_t *bytes,
-                             uint16_t stride, uint16_t count, uint32_t order) {
-#if SIZE_MAX > UINT32_MAX
-    uint32_t sign = type == ESK_TYPE_I32 ? ESK_ORDER_WORD_SIGN : 0;
-    uint32_t first = count > 0 ? esk_load_u32(bytes) ^ sign : order;
-    if (order <= first) {
-        return 0;
-    }
-    size_t at = count - 1u;
-    uint32_t value = esk_load_u32(bytes + at * stride) ^ sign;
-    if (order > value) {
-        return count;
-    }
-    at = (size_t)(order - first) * at / (value - first);
-    value = esk_load_u32(bytes + at * stride) ^ sign;
-    if (order == value &&
-        (esk_load_u32(bytes + (at - 1u) * stride) ^ sign) < order) {
-        return (uint16_t)at;
-    }
-    if (order <= value) {
-        count = (uint16_t)at;
-        at = 0;
-    } else {
-        at++;
-    }
-    return (uint16_t)(at + esk_order_rank_words(type, bytes + at * stride,
-                                                stride, (uint16_t)(count - at),
-                                                order));
-#else
-    return esk_order_rank_words(type, bytes, stride, count, order);
-#endif
-}
-
 /// Changes the float's bytes in `order` to order form. Returns false for a NaN.
 static bool order_float_bytes(uint8_t width, uint8_t *order) {
     uint8_t *top = &order[width - 1u];

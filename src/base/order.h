@@ -63,16 +63,49 @@ static inline uint16_t esk_order_rank_words(uint8_t type, const uint8_t *bytes,
     }
     return (uint16_t)rank;
 }
+
+/// The same for values that mostly rise evenly: first tries the place on the
+/// line from the first to the last value.
+static inline uint16_t esk_order_rank_even(uint8_t type, const uint8_t *bytes,
+                                           uint16_t stride, uint16_t count,
+                                           uint32_t order) {
+    uint32_t sign = type == ESK_TYPE_I32 ? ESK_ORDER_WORD_SIGN : 0;
+    uint32_t first = count > 0 ? esk_load_u32(bytes) ^ sign : order;
+    if (order <= first) {
+        return 0;
+    }
+    size_t at = count - 1u;
+    uint32_t value = esk_load_u32(bytes + at * stride) ^ sign;
+    if (order > value) {
+        return count;
+    }
+    at = (size_t)(order - first) * at / (value - first);
+    value = esk_load_u32(bytes + at * stride) ^ sign;
+    if (order == value &&
+        (esk_load_u32(bytes + (at - 1u) * stride) ^ sign) < order) {
+        return (uint16_t)at;
+    }
+    if (order <= value) {
+        count = (uint16_t)at;
+        at = 0;
+    } else {
+        at++;
+    }
+    return (uint16_t)(at + esk_order_rank_words(type, bytes + at * stride,
+                                                stride, (uint16_t)(count - at),
+                                                order));
+}
 #else
 uint16_t esk_order_rank_words(uint8_t type, const uint8_t *bytes,
                               uint16_t stride, uint16_t count, uint32_t order);
-#endif
 
-/// The same for values that mostly rise evenly. A processor with a divide
-/// instruction first tries the place on the line from the first to the last
-/// value.
-uint16_t esk_order_rank_even(uint8_t type, const uint8_t *bytes,
-                             uint16_t stride, uint16_t count, uint32_t order);
+/// The same. A processor without a divide instruction knows no shorter way.
+static inline uint16_t esk_order_rank_even(uint8_t type, const uint8_t *bytes,
+                                           uint16_t stride, uint16_t count,
+                                           uint32_t order) {
+    return esk_order_rank_words(type, bytes, stride, count, order);
+}
+#endif
 
 /// Stores the order form of the `width`-byte value at `bytes` into `order`,
 /// `width` bytes, little-endian: the same as esk_order_load for any width in

@@ -5,16 +5,7 @@
 
 #include "base/bytes.h"
 
-#if SIZE_MAX > UINT32_MAX
-
-uint32_t esk_scale(uint32_t times, uint32_t part, uint32_t whole,
-                   uint32_t *rest) {
-    uint64_t product = (uint64_t)times * part;
-    *rest = (uint32_t)(product % whole);
-    return (uint32_t)(product / whole);
-}
-
-#else
+#if SIZE_MAX <= UINT32_MAX
 
 /// Long multiplication and division at once: after each bit of `times`,
 /// quotient * whole + rest = (bits so far) * part. No product is wider than 32

@@ -37,11 +37,6 @@ bool esk_spline_array_has_room(const struct esk_spline *spline, uint8_t bytes);
 uint16_t esk_spline_rank(const struct esk_spline *spline, const uint8_t *first,
                          uint16_t count, uint8_t entry_bytes, esk_key key);
 
-/// The page to try first for a key between two knots, low.key <= key <
-/// high.key.
-uint32_t esk_spline_between(esk_key key, const struct esk_spline_entry *low,
-                            const struct esk_spline_entry *high);
-
 /// Makes room for `bytes` bytes at `at`, with `key` first. The caller has
 /// checked the room. Returns the place after the key.
 uint8_t *esk_spline_array_open(const struct esk_spline *spline, uint8_t *at,

@@ -27,9 +27,9 @@ esk_rows_read_any(const struct esk_series *series, uint8_t *page,
 
 /// esk_rows_below for pages that are not packed. Out of line: the call before
 /// it then saves no register.
-static ESK_OUT_OF_LINE uint16_t below_raw(const struct esk_series *series,
-                                          uint8_t *page, uint16_t count,
-                                          esk_key key) {
+static ESK_OUT_OF_LINE_ON_CHIPS uint16_t
+below_raw(const struct esk_series *series, uint8_t *page, uint16_t count,
+          esk_key key) {
     const struct esk_series_shape *shape = esk_shape(series);
     uint16_t low = 0;
     if (esk_order_is_word(shape->key_type)) {
