@@ -97,6 +97,19 @@ WHERE temp < :t;
 -- name: shifted
 SELECT a.time, a.temp, b.temp FROM uwa AS a JOIN uwa AS b
 ON b.time = a.time + 7 WHERE a.temp <> b.temp;
+-- name: shifted_in_bounds
+SELECT b.time, a.temp, b.temp FROM uwa AS a JOIN
+    (SELECT time + 7 AS time, temp FROM uwa) AS b ON a.time = b.time
+WHERE a.time >= 50000 AND a.time < 900000;
+-- name: bounds_of_a_key
+SELECT time - 100000, time - -2147000000, time * 5 - time, 100000 - time,
+    time < 99999, time BETWEEN 100000 AND 500000 FROM uwa
+WHERE time >= 100000 AND time <= 500000;
+-- name: bounds_of_values
+SELECT b * 10000000, b - 20, b + -21, -b, abs(b - 25), b % 7, b / 7
+FROM log WHERE b >= 20 AND b <= 30;
+-- name: bounds_of_nothing
+SELECT time - 10 FROM uwa WHERE time > 9 AND time < 4 OR time = 4294967295;
 -- name: left_joined
 SELECT uwa.time, x, y FROM uwa LEFT JOIN twin ON uwa.time = twin.time;
 -- name: left_rest
@@ -497,6 +510,23 @@ def test_comments_have_the_sql_and_the_plan():
     sql = "///     SELECT time -- * /\n///     FROM uwa WHERE temp > 3\n"
     assert sql + "struct" in header
     assert sql + "///\n/// Project time\n///   Scan uwa, temp >= 4" in source
+
+
+def test_bounds_of_a_scan_make_its_arithmetic_narrower():
+    join = """-- name: q
+        SELECT a.temp, b.temp FROM uwa AS a JOIN
+            (SELECT time + 9000 AS time, temp FROM uwa) AS b
+            ON a.time = b.time"""
+
+    def source(where: str) -> str:
+        return compile_text(SCHEMA, f"{join} {where};", "app")[0][1]
+
+    assert "int64_t wanted = (int64_t)time - 9000;" in source("")
+    assert "uint32_t wanted = time - 9000u;" in source("WHERE a.time >= 9000")
+    assert "int32_t wanted = (int32_t)time - 9000;" in source(
+        "WHERE a.time BETWEEN 100 AND 2000000000"
+    )
+    assert "int64_t wanted" in source("WHERE a.time >= 8999 AND a.temp > 0")
 
 
 def test_a_table_s_name_is_a_string_of_c():

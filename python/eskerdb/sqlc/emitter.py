@@ -212,8 +212,8 @@ class CEmitter(Statements, Emitter):
         if kept == "double":
             return Value(c, null, kept)
         lo, hi = ctype.limits(kept)
-        type = expr.type
-        return Value(c, null, kept, max(lo, type.lo), min(hi, type.hi))
+        limits = max(lo, expr.type.lo), min(hi, expr.type.hi)
+        return Value(c, null, kept, *source.span(expr.index, limits))
 
     def _missing(self, column: p.TableColumn, c: C) -> C:
         missing = column.missing

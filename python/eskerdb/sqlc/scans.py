@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eskerdb.schema import Column, float_ceiling, float_floor
+from eskerdb.sql import expr as e
 from eskerdb.sql import plan as p
 from eskerdb.sqlc import ctype
 from eskerdb.sqlc.cexpr import FALSE, UNARY, C, all_of, any_of, relation
@@ -96,10 +97,22 @@ class Source:
         text = self.load(self.scan.table.key)
         if kept == "uint64_t":
             kept, text = "int64_t", f"(int64_t){text}"
-        lo, hi = ctype.limits(kept)
+        lo, hi = self.span(self.scan.table.key, ctype.limits(kept))
         return Value(
             C(text, UNARY if text[0] == "(" else 0), FALSE, kept, lo, hi
         )
+
+    def span(self, column: int, limits: tuple[int, int]) -> tuple[int, int]:
+        """Returns the interval of a column of ints within limits: rows beyond
+        constant bounds are not given."""
+        lo, hi = limits
+        pairs = [(r.lo, r.hi) for r in self.scan.ranges if r.column == column]
+        if column == self.scan.table.key:
+            pairs.append((self.scan.lo, self.scan.hi))
+        for least, most in pairs:
+            lo = max(lo, _number(least, lo))
+            hi = min(hi, _number(most, hi))
+        return (lo, hi) if lo <= hi else limits
 
     def next(self) -> str:
         kind = self.scan.table.kind
@@ -387,6 +400,14 @@ def _against(value: Value, op: str, limit: int) -> C:
         limit,
     )
     return integers_compared(value, op, other)
+
+
+def _number(bound: p.Bound | None, default: int) -> int:
+    """Returns the value of a bound that is known and an int."""
+    value = bound.value if bound else None
+    if isinstance(value, e.Constant) and type(value.value) is int:
+        return value.value
+    return default
 
 
 def clean_upper(name: str) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from eskerdb.sql import expr as e
+from eskerdb.sql import interval
 from eskerdb.sql.types import INT_MAX, INT_MIN, Type
 from eskerdb.sqlc import ctype
 from eskerdb.sqlc.cexpr import (
@@ -144,16 +145,20 @@ class Values:
         null = any_of(left.null, right.null)
         if expr.type.kind == "f64":
             return self._float_arithmetic(expr, left, right, null)
-        span = (expr.type.lo, expr.type.hi)
         if expr.op in "/%":
             return self._divided(expr, left, right, null)
         if expr.checked:
             return self._checked(expr, null, _BUILTINS[expr.op], left, right)
-        name = ctype.computing((left.lo, left.hi), (right.lo, right.hi), span)
-        binds = TIMES if expr.op == "*" else PLUS
+        op, right = _turned(expr.op, right)
+        spans = (left.lo, left.hi), (right.lo, right.hi)
+        # Bounds of a scan may make it narrower than the type says.
+        lo, hi = interval.combined(op, *spans)
+        span = (max(lo, expr.type.lo), min(hi, expr.type.hi))
+        name = ctype.computing(*spans, span)
+        binds = TIMES if op == "*" else PLUS
         a = cast(left, name).within(binds)
         b = cast(right, name).within(TIMES if binds == PLUS else UNARY)
-        return Value(C(f"{a} {expr.op} {b}", binds), null, name, *span)
+        return Value(C(f"{a} {op} {b}", binds), null, name, *span)
 
     def _checked(
         self, expr: e.Expr, null: C, builtin: str, left: Value, right: Value
@@ -572,6 +577,21 @@ def quoted(data: bytes) -> str:
         for byte in data
     )
     return f'"{text}"'
+
+
+def _turned(op: str, right: Value) -> tuple[str, Value]:
+    """Returns a + -5 as a - 5, and a - -5 as a + 5: numbers without a sign may
+    be computed without one."""
+    if op not in "+-" or right.hi >= 0 or right.lo != right.hi:
+        return op, right
+    value = -right.lo
+    name = ctype.computing((value, value))
+    if value > INT_MAX or right.c.text != ctype.literal(right.lo, right.ctype):
+        return op, right
+    turned = Value(
+        C(ctype.literal(value, name)), right.null, name, value, value
+    )
+    return "-" if op == "+" else "+", turned
 
 
 def _kept(type: Type) -> str:
