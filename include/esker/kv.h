@@ -39,6 +39,9 @@ enum esk_kv_limits {
     ESK_KV_KEY_BYTES_MAX = 253,
     ESK_KV_BLOCKS_MIN = 3, ///< of a table
     ESK_KV_BARE_BLOCKS_MAX = 64,
+    ESK_KV_READER_PAGES = 64, ///< that a call of esk_kv_reader_check reads
+    ESK_KV_PASSED_MAX = 64,   ///< keys that a call of esk_kv_snapshot_next may
+                              ///< find not to have been there
 };
 
 /// What a value's bytes are. On flash.
@@ -124,12 +127,13 @@ int esk_kv_open(struct esk_kv **kv, struct esk_volume *volume, const char *name,
 /// whether one can be gone. To be called after the open, after ESK_E_CORRUPT,
 /// and with an index after ESK_NOT_FOUND and ESK_END.
 ///
-/// Returns  ESK_OK: none is; ESK_E_STALE: the writer has passed the oldest
-///          block, and may have erased it: close, unmount, and open again;
-///          ESK_E_INVALID: no reader; ESK_E_IO.
+/// Returns  ESK_OK: none is; ESK_AGAIN: not known yet, call again; ESK_E_STALE:
+///          the writer has passed the oldest block, and may have erased it:
+///          close, unmount, and open again; ESK_E_INVALID: no reader; ESK_E_IO.
 /// Needs    a writer that made a change since its open, and does not drop the
 ///          table.
-/// Costs    a mount of the log, and a read of each page written since the open.
+/// Costs    a mount of the log, and at most ESK_KV_READER_PAGES reads of pages
+///          written since the open, or since the last call.
 int esk_kv_reader_check(struct esk_kv *kv);
 
 /// Opens the table of `spec`; creates it first if the volume has none of that
@@ -297,6 +301,7 @@ struct esk_kv_snapshot {
     struct esk_kv_kept *kept;
     uint32_t records_lost; ///< by the table before
     uint16_t count;        ///< of `kept`, in use
+    uint16_t before;       ///< of these, before the batch that is written
     uint16_t room;
     bool is_stale;
 };
@@ -317,9 +322,8 @@ void esk_kv_snapshot_close(struct esk_kv_snapshot *snapshot);
 
 /// Reads the value that a key had, as esk_kv_get.
 /// Returns  also ESK_E_STALE: the collector has passed the record, which was
-///          replaced since, or was in a batch that failed; keys without a
-///          change are never stale, unless all are; ESK_E_INVALID: the table
-///          was closed.
+///          replaced since; keys without a change are never stale, unless all
+///          are; ESK_E_INVALID: the table was closed.
 /// Costs    as esk_kv_get, and comparisons with the hashes of `kept`.
 int esk_kv_snapshot_get(struct esk_kv_snapshot *snapshot, const void *key,
                         uint8_t key_bytes, void *value, uint32_t room,
@@ -327,7 +331,7 @@ int esk_kv_snapshot_get(struct esk_kv_snapshot *snapshot, const void *key,
 
 /// Copies the next key that was there, as esk_kv_next.
 /// Returns  also ESK_E_STALE, as esk_kv_snapshot_get: call again for the other
-///          keys.
+///          keys; ESK_AGAIN after ESK_KV_PASSED_MAX keys: call again.
 int esk_kv_snapshot_next(struct esk_kv_snapshot *snapshot, uint32_t *cursor,
                          void *key, uint8_t *key_bytes);
 

@@ -197,7 +197,9 @@ class Kv(WritableHandle, MutableMapping[Key, Any]):
 
         Raises Invalid: the mount is not read-only; DeviceError.
         """
-        status = lib.esk_py_kv_reader_check(self._handle)
+        status = lib.ESK_AGAIN
+        while status == lib.ESK_AGAIN:
+            status = lib.esk_py_kv_reader_check(self._handle)
         stale = "the writer went on: close the volume, and open it again"
         check(
             status,
@@ -401,6 +403,8 @@ class KvSnapshot(Mapping[Key, Any]):
             )
             if status == lib.ESK_END:
                 return map(decode_key, sorted(keys))
+            if status == lib.ESK_AGAIN:
+                continue
             self._check(status, "snapshot: read the keys")
             keys.append(bytes(ffi.buffer(key, size[0])))
 

@@ -9,6 +9,7 @@
 
 #include "esker/esker.h"
 #include "port/sim/sim.h"
+#include "table/kv/kv.h"
 
 enum { KEYS = 16, VALUE_BYTES = 60, ARENA_WORDS = 4096 };
 
@@ -103,6 +104,15 @@ static void reader_close(void) {
     ESK_CHECK_INT(esk_volume_unmount(&reader.volume), ESK_OK);
 }
 
+/// The reader's check, all of it.
+static int reader_check(void) {
+    int status = ESK_AGAIN;
+    while (status == ESK_AGAIN) {
+        status = esk_kv_reader_check(reader.kv);
+    }
+    return status;
+}
+
 /// The version of a key that the reader returns; UINT32_MAX: it is stale.
 static uint32_t version_read(uint8_t key) {
     uint8_t value[VALUE_BYTES];
@@ -116,9 +126,8 @@ static uint32_t version_read(uint8_t key) {
         ESK_CHECK_INT(value[VALUE_BYTES - 1], version & 0xFF);
         return version;
     }
-    int stale = status == ESK_NOT_FOUND && config.part == NULL
-                    ? ESK_OK
-                    : esk_kv_reader_check(reader.kv);
+    int stale = status == ESK_NOT_FOUND && config.part == NULL ? ESK_OK
+                                                               : reader_check();
     ESK_CHECK(stale == ESK_OK || stale == ESK_E_STALE);
     ESK_CHECK(status == ESK_NOT_FOUND || stale == ESK_E_STALE);
     return stale == ESK_OK ? 0 : UINT32_MAX;
@@ -155,7 +164,7 @@ static void keys_walk(uint32_t count) {
         }
     }
     if (status != ESK_END || (found != wanted && config.part == NULL)) {
-        ESK_CHECK_INT(esk_kv_reader_check(reader.kv), ESK_E_STALE);
+        ESK_CHECK_INT(reader_check(), ESK_E_STALE);
     }
 }
 
@@ -181,7 +190,7 @@ ESK_TEST(kv_reader_returns_the_state_of_its_open_or_is_stale) {
         while (changes < 900) {
             bool is_stale = false;
             reader_open();
-            ESK_CHECK_INT(esk_kv_reader_check(reader.kv), ESK_OK);
+            ESK_CHECK_INT(reader_check(), ESK_OK);
             uint32_t at = changes;
             ESK_CONTEXT("%s, state %u", kinds[kind].name, at);
             while (!is_stale && changes < at + 400) {
@@ -239,7 +248,7 @@ ESK_TEST(kv_reader_opened_while_a_writer_goes_on_has_one_state_or_is_stale) {
         reads_left = read;
         reader_open();
         reads_left = 0;
-        if (esk_kv_reader_check(reader.kv) == ESK_OK) {
+        if (reader_check() == ESK_OK) {
             uint32_t count = state_read(from, changes);
             ESK_CHECK(count != UINT32_MAX);
             later += count > from ? 1 : 0;
@@ -286,6 +295,39 @@ ESK_TEST(kv_reader_check_is_stale_when_an_erase_failed) {
         }
     }
     ESK_CHECK(stale > 10);
+}
+
+/// A call reads a bounded number of pages that were written since the open.
+ESK_TEST(kv_reader_check_goes_on_where_it_ended) {
+    static const struct esk_geometry geometry = ESK_NOR(40, 16, 256);
+    static const struct esk_kv_spec spec = {.name = "kv", .blocks = 20};
+    enum { PAGES = 200, MOUNT_READS = 70 };
+    const struct esk_sim_counters *counters = NULL;
+    writer_make(&geometry, &spec);
+    counters = esk_sim_counters(sim);
+    put_next();
+    reader_open();
+    for (unsigned round = 0; round < 2; round++) {
+        uint32_t head = writer.kv->log.head;
+        int status = ESK_AGAIN;
+        unsigned calls = 0;
+        ESK_CONTEXT("round %u", round);
+        while (round == 0 ? writer.kv->log.head < head + PAGES
+                          : writer.kv->log.tail < geometry.block_pages) {
+            put_next();
+        }
+        for (; status == ESK_AGAIN; calls++) {
+            uint64_t reads = counters->reads;
+            status = esk_kv_reader_check(reader.kv);
+            ESK_CHECK(counters->reads - reads <=
+                      ESK_KV_READER_PAGES + MOUNT_READS);
+        }
+        ESK_CHECK_INT(status, round == 0 ? ESK_OK : ESK_E_STALE);
+        ESK_CHECK(calls > 1);
+        ESK_CHECK_INT(esk_kv_reader_check(reader.kv), status);
+    }
+    reader_close();
+    esk_kv_close(writer.kv);
 }
 
 ESK_TEST(kv_reader_check_is_of_open_readers) {

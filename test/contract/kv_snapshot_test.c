@@ -96,7 +96,7 @@ static void keys_check(struct view *view) {
     uint32_t wanted = 0;
     int status = ESK_OK;
     memset(seen, 0, sizeof seen);
-    while (status == ESK_OK || status == ESK_E_STALE) {
+    while (status == ESK_OK || status == ESK_E_STALE || status == ESK_AGAIN) {
         status = esk_kv_snapshot_next(&view->snapshot, &cursor, key, &bytes);
         gone += status == ESK_E_STALE ? 1 : 0;
         if (status == ESK_OK) {
@@ -206,6 +206,80 @@ ESK_TEST(a_kv_snapshot_goes_with_the_page_in_ram_to_another_block) {
     esk_model_kv_free(&model);
 }
 
+/// Nor are the changes of a batch that failed kept: the collector moves their
+/// records as before.
+ESK_TEST(a_kv_snapshot_is_not_stale_by_a_batch_that_failed) {
+    static const struct esk_sim_failures failures = {
+        .transfer = {.per_million = 1000000}};
+    static const uint8_t filler[200];
+    static const char *const names[] = {"aa", "bb"};
+    struct esk_kv_snapshot snapshot;
+    struct esk_kv_kept kept[4];
+    struct esk_kv_change changes[2];
+    uint8_t value[8] = {0};
+    uint32_t bytes = 0;
+    ESK_CHECK_INT(esk_model_kv_make(&model, &runs[0], 1), ESK_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        ESK_CHECK_INT(esk_kv_put(model.kv, names[i], 2, "one", 3, ESK_KV_TEXT),
+                      ESK_OK);
+        changes[i] = (struct esk_kv_change){
+            .key = names[i], .key_bytes = 2, .value = filler, .bytes = 200};
+    }
+    ESK_CHECK_INT(esk_kv_sync(model.kv), ESK_OK);
+    ESK_CHECK_INT(esk_kv_snapshot_open(model.kv, &snapshot, kept, 4), ESK_OK);
+    ESK_CHECK_INT(esk_kv_put(model.kv, "bb", 2, "two", 3, ESK_KV_TEXT), ESK_OK);
+    esk_sim_failures_set(model.sim, &failures);
+    ESK_CHECK_INT(esk_kv_change_many(model.kv, changes, 2, NULL), ESK_E_IO);
+    esk_sim_failures_set(model.sim, NULL);
+    ESK_CHECK_INT(snapshot.count, 1);
+    while (model.kv->log.tail <= kept[0].position) {
+        ESK_CHECK_INT(esk_kv_put(model.kv, "cc", 2, filler, 100, ESK_KV_BYTES),
+                      ESK_OK);
+    }
+    ESK_CHECK_INT(esk_kv_snapshot_get(&snapshot, "aa", 2, value, sizeof value,
+                                      &bytes, NULL),
+                  ESK_OK);
+    ESK_CHECK(bytes == 3 && memcmp(value, "one", 3) == 0);
+    ESK_CHECK_INT(esk_kv_snapshot_get(&snapshot, "bb", 2, value, sizeof value,
+                                      &bytes, NULL),
+                  ESK_E_STALE);
+    esk_kv_snapshot_close(&snapshot);
+    esk_model_kv_free(&model);
+}
+
+/// A call passes over a bounded number of keys that were not there.
+ESK_TEST(a_kv_snapshot_walk_ends_a_call_after_many_later_keys) {
+    struct esk_kv_snapshot snapshot;
+    enum { LATER = 3 * ESK_KV_PASSED_MAX };
+    static struct esk_kv_kept kept[LATER];
+    uint8_t key[ESK_KV_KEY_BYTES_MAX];
+    uint8_t bytes = 0;
+    uint32_t cursor = 0;
+    unsigned counts[2] = {0}; /* of ESK_OK, of ESK_AGAIN */
+    int status = ESK_OK;
+    static const struct esk_model_kv_run run = {
+        "NOR",
+        {.geometry = ESK_NOR(12, 16, 256)},
+        {.blocks = 6, .keys = LATER + 1, .value_max = 8, .key_max = 4}};
+    ESK_CHECK_INT(esk_model_kv_make(&model, &run, 1), ESK_OK);
+    ESK_CHECK_INT(esk_model_kv_put(&model, 0), ESK_OK);
+    ESK_CHECK_INT(esk_kv_snapshot_open(model.kv, &snapshot, kept, LATER),
+                  ESK_OK);
+    for (uint16_t i = 1; i <= LATER; i++) {
+        ESK_CHECK_INT(esk_model_kv_put(&model, i), ESK_OK);
+    }
+    while (status == ESK_OK || status == ESK_AGAIN) {
+        status = esk_kv_snapshot_next(&snapshot, &cursor, key, &bytes);
+        counts[0] += status == ESK_OK ? 1 : 0;
+        counts[1] += status == ESK_AGAIN ? 1 : 0;
+    }
+    ESK_CHECK_INT(status, ESK_END);
+    ESK_CHECK_INT(counts[0], 1);
+    ESK_CHECK(counts[1] >= LATER / ESK_KV_PASSED_MAX - 1);
+    esk_kv_snapshot_close(&snapshot);
+    esk_model_kv_free(&model);
+}
+
 /// Where the collector loses the block that it moves to, copies are erased, and
 /// their positions are used again.
 ESK_TEST(a_kv_snapshot_is_stale_when_copies_are_erased) {
@@ -273,7 +347,8 @@ ESK_TEST(a_kv_snapshot_says_when_the_medium_does_not_answer) {
         do {
             status =
                 esk_kv_snapshot_next(&views[0].snapshot, &cursor, key, &bytes);
-        } while (status == ESK_OK || status == ESK_E_STALE);
+        } while (status == ESK_OK || status == ESK_E_STALE ||
+                 status == ESK_AGAIN);
         ESK_CHECK_INT(status, ESK_E_IO);
         esk_model_kv_free(&model);
     }

@@ -229,7 +229,7 @@ int esk_kv_newest_next(struct esk_kv *kv, uint32_t *hash, uint32_t *address) {
         *hash = esk_kv_slot_hash(kv, slot);
         if (status == ESK_END || *hash <= index_hash) {
             *address = esk_kv_slot_address(kv, slot);
-            return ESK_OK;
+            return esk_kv_slot_deletes(kv, slot) ? ESK_NOT_FOUND : ESK_OK;
         }
     }
     *hash = index_hash;

@@ -68,7 +68,8 @@ struct esk_kv {
     uint32_t frame_at;  ///< position of `frame`, or ESK_KV_NOWHERE
     uint32_t record_at; ///< address of the record that is being written
     uint32_t passed;    ///< the collector is here: pages below are moved, and
-                        ///< dropped when what was moved is durable
+                        ///< dropped when what was moved is durable; or so far
+                        ///< a reader's check came
     uint32_t head_at;   ///< block of the log that has a head already
     struct esk_kv_index *index;        ///< NULL: the pending table has all keys
     struct esk_kv_snapshot *snapshots; ///< the open ones
@@ -183,6 +184,17 @@ static inline void esk_kv_snapshots_keep(struct esk_kv *kv,
     }
 }
 
+/// Begins a batch for the snapshots; or undo: forgets what they kept since,
+/// because the batch failed.
+static inline void esk_kv_snapshots_batch(struct esk_kv *kv, bool undo) {
+    struct esk_kv_snapshot *snapshot =
+        ESK_SHAPED_KV(ESK_SHAPE_SNAPSHOTS, true) ? kv->snapshots : NULL;
+    for (; snapshot != NULL; snapshot = snapshot->next) {
+        snapshot->before = undo ? snapshot->before : snapshot->count;
+        snapshot->count = snapshot->before;
+    }
+}
+
 /// Tells the snapshots that the page in RAM was programmed at another position.
 static inline void esk_kv_snapshots_move(struct esk_kv *kv, uint32_t from,
                                          uint32_t to) {
@@ -217,7 +229,8 @@ int esk_kv_value_copy(struct esk_kv *kv, struct esk_kv_record *record,
                       void *value, uint32_t room, uint32_t *bytes,
                       uint8_t *type);
 /// Finds the newest record with the smallest hash from *hash on.
-/// Returns ESK_OK; ESK_END; as esk_kv_newest, and *hash is where it fails.
+/// Returns ESK_OK; ESK_NOT_FOUND: it is a delete; ESK_END; as esk_kv_newest,
+/// and *hash is where it fails.
 int esk_kv_newest_next(struct esk_kv *kv, uint32_t *hash, uint32_t *address);
 /// Bytes of its record.
 uint32_t esk_kv_change_bytes(const struct esk_kv_change *change);

@@ -175,6 +175,7 @@ static int batch_write(struct esk_kv *kv, const struct batch *batch) {
     uint16_t left = batch->count;
     uint32_t first = kv->record_at;
     slots_note(kv, batch);
+    esk_kv_snapshots_batch(kv, false);
     int status = changes_write(kv, batch, true, &left);
     if (status == ESK_OK) {
         status = changes_write(kv, batch, false, &left);
@@ -182,6 +183,7 @@ static int batch_write(struct esk_kv *kv, const struct batch *batch) {
     if (status != ESK_OK) {
         slots_restore(kv, batch, false, first);
         slots_restore(kv, batch, true, first);
+        esk_kv_snapshots_batch(kv, true);
         esk_kv_record_abort(kv, mark);
     }
     return status;

@@ -227,7 +227,10 @@ int esk_kv_snapshot_next(struct esk_kv_snapshot *snapshot, uint32_t *cursor,
     }
     struct esk_kv *kv = snapshot->kv;
     status = ESK_NOT_FOUND;
-    while (status == ESK_NOT_FOUND) {
+    for (uint8_t passed = 0; status == ESK_NOT_FOUND; passed++) {
+        if (passed == ESK_KV_PASSED_MAX) {
+            return ESK_AGAIN;
+        }
         const struct esk_kv_kept *kept = NULL;
         struct esk_kv_record record;
         struct esk_kv_place place;
