@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The frozen image of a packed series of format version 1: today's code writes
+/// The frozen images of packed series of format version 1: today's code writes
 /// the same bytes, and reads them.
+///
+///     v1_packed.img          NOR of single bytes: seals
+///     v1_packed_journal.img  pages are programmed once: a sync journal; newest
+///                            rows were dropped, then a column was added
+///     v1_packed_unit.img     NOR of units of 4 bytes: seals, rows and cells at
+///                            multiples of 4; a column was added
 #include <string.h>
 
 #include "test/harness/golden_series.h"
@@ -16,6 +22,10 @@ enum {
     GATE = 14,
     FIXED_BYTES = 15,
     ROW_BYTES = FIXED_BYTES + ESK_VAR_REF_BYTES,
+    RAIN = ROW_BYTES, ///< the column that is added
+    WIDER_BYTES = RAIN + 2,
+    AHEAD_AT = 310,
+    WIDER_AT = 505,
 };
 
 static void bytes_put(uint8_t *to, uint32_t value, uint8_t bytes) {
@@ -37,12 +47,13 @@ static uint32_t row_make(uint32_t i, uint8_t *row, char *note) {
     bits = i % 41 == 7 ? 0x41A06666u : bits;
     uint32_t jump = i / 150 % 2 * 20000u;
 
-    memset(row, 0, ROW_BYTES);
+    memset(row, 0, GOLDEN_ROW_MAX);
     bytes_put(row + TIME, time_of(i), 4);
     bytes_put(row + LEVEL, jump + i * 37u % 100u - 50u, 2);
     bytes_put(row + TEMP, bits, 4);
     bytes_put(row + WIND, 0x40A00000u + i % 64u * 0x1000u, 4);
     bytes_put(row + GATE, i / 90, 1);
+    bytes_put(row + RAIN, i < WIDER_AT ? 9 : i * i % 700u, 2);
     int bytes = snprintf(note, GOLDEN_NOTE_MAX, "row %u", (unsigned)i);
     return i % 25 == 0 ? (uint32_t)bytes : 0;
 }
@@ -57,6 +68,7 @@ static const struct esk_column columns[] = {
     {.name = "wind", .unit = "m/s", .type = ESK_TYPE_F32},
     {.name = "gate", .type = ESK_TYPE_U8, .mode = ESK_PACK_RAW},
     {.name = "note", .type = ESK_TYPE_VAR},
+    {.name = "rain", .unit = "um", .type = ESK_TYPE_U16},
 };
 static const struct esk_index_spec index = {.column = 1, .bitmap_bits = 8};
 static const struct esk_series_spec spec = {
@@ -69,10 +81,43 @@ static const struct esk_series_spec spec = {
     .codec = ESK_CODEC_PACKED,
     .cell_bytes = 128,
 };
+static const struct esk_series_spec wider = {
+    .table = {.name = "golden",
+              .columns = columns,
+              .column_count = 7,
+              .row_bytes = WIDER_BYTES},
+    .indexes = &index,
+    .index_count = 1,
+    .codec = ESK_CODEC_PACKED,
+    .cell_bytes = 128,
+};
 static const struct golden_series golden = {
     .path = "test/golden/v1_packed.img",
     .spec = &spec,
     .rows = ROWS,
+    .row_make = row_make,
+};
+static const struct esk_geometry nand = ESK_NAND(24, 8, 256);
+static const struct golden_series golden_journal = {
+    .path = "test/golden/v1_packed_journal.img",
+    .spec = &spec,
+    .geometry = &nand,
+    .rows = ROWS,
+    .ahead_at = AHEAD_AT,
+    .wider_at = WIDER_AT,
+    .wider = &wider,
+    .note_offset = FIXED_BYTES,
+    .row_make = row_make,
+};
+static const struct esk_geometry words = ESK_FLASH(24, 8, 256, 4, 0);
+static const struct golden_series golden_unit = {
+    .path = "test/golden/v1_packed_unit.img",
+    .spec = &spec,
+    .geometry = &words,
+    .rows = ROWS,
+    .wider_at = WIDER_AT,
+    .wider = &wider,
+    .note_offset = FIXED_BYTES,
     .row_make = row_make,
 };
 
@@ -82,6 +127,22 @@ ESK_TEST(golden_packed_image_is_what_this_code_writes) {
 
 ESK_TEST(golden_packed_image_is_read_row_by_row) {
     golden_read_check(&golden);
+}
+
+ESK_TEST(golden_packed_image_with_a_sync_journal_and_breaks_is_written) {
+    golden_write_check(&golden_journal);
+}
+
+ESK_TEST(golden_packed_image_with_a_sync_journal_and_breaks_is_read) {
+    golden_read_check(&golden_journal);
+}
+
+ESK_TEST(golden_packed_image_of_a_unit_of_4_bytes_is_written) {
+    golden_write_check(&golden_unit);
+}
+
+ESK_TEST(golden_packed_image_of_a_unit_of_4_bytes_is_read) {
+    golden_read_check(&golden_unit);
 }
 
 ESK_TEST(golden_packed_image_is_found_by_key) {

@@ -22,6 +22,8 @@ KV_IMAGES = [
     "v1_kv_bare.img",
 ]  # test_kv_images.py
 PACKED = "v1_packed.img"
+JOURNAL = "v1_packed_journal.img"  # pages are programmed once; two breaks
+UNIT = "v1_packed_unit.img"  # units of 4 bytes; one break
 PAGE = 256
 
 
@@ -51,6 +53,13 @@ def expected_packed():
         yield row, note
 
 
+def expected_wider():
+    """The rows of a table that has got a column, with the older rows' value."""
+    for i, (row, note) in enumerate(expected_packed()):
+        rain = 9 if i < 505 else i * i % 700
+        yield row, struct.pack("<H", rain), note
+
+
 def expected_tree():
     for i in range(120):
         if i % 7 != 3:
@@ -64,6 +73,14 @@ def read_series(data, fixed=10):
     values = Values(volume, table)
     rows = series_rows(volume, table)
     return [(row[:fixed], values.of(row)) for row in rows]
+
+
+def read_wider(data):
+    volume = volume_of(bytes(data))
+    (table,) = volume.tables
+    values = Values(volume, table)
+    rows = series_rows(volume, table)
+    return [(row[:15], row[21:23], values.of(row)) for row in rows]
 
 
 def read_tree(data):
@@ -83,7 +100,7 @@ def test_checksums_give_the_values_of_the_document():
 
 def test_every_golden_image_is_read():
     names = {path.name for path in GOLDEN.glob("*.img")}
-    assert names == {"v1_series.img", PACKED, *KV_IMAGES, *TREES}
+    assert names == {"v1_series.img", PACKED, JOURNAL, UNIT, *KV_IMAGES, *TREES}
 
 
 def test_series_is_read_row_by_row():
@@ -92,6 +109,42 @@ def test_series_is_read_row_by_row():
 
 def test_packed_series_is_read_row_by_row():
     assert read_series(image_of(PACKED), 15) == list(expected_packed())
+
+
+@pytest.mark.parametrize("name", [JOURNAL, UNIT])
+def test_packed_series_with_breaks_is_read_row_by_row(name):
+    assert read_wider(image_of(name)) == list(expected_wider())
+
+
+def test_a_sync_journal_of_packed_rows_has_the_newest():
+    """Without its pages the image ends before the last row."""
+    data = image_of(JOURNAL)
+    (table,) = volume_of(bytes(data)).tables
+    assert table.packed() == (128, 1)
+    assert [b.row_bytes for b in table.breaks()] == [21, 21]
+    assert table.journal_start() > 0
+    for at in pages_of(data, 0x57):
+        data[at + 40] ^= 1
+    rows, whole = read_wider(data), list(expected_wider())
+    assert 505 < len(rows) < len(whole)
+    assert rows == whole[: len(rows)]
+
+
+def test_rows_of_a_unit_begin_at_its_multiples():
+    """Read with a unit of 1, rows behind a sync are others."""
+    data = image_of(UNIT)
+    volume = volume_of(bytes(data))
+    (table,) = volume.tables
+    assert table.packed() == (128, 4)
+    assert [b.row_bytes for b in table.breaks()] == [21]
+    pages = data_pages(volume, table).values()
+    assert any(page.sealed for page in pages)
+    table.options[6] = bytes([table.options[6][0] & 0x0F])
+    try:
+        read = len(series_rows(volume, table))
+    except FormatError:
+        read = 0
+    assert read != len(list(expected_wider()))
 
 
 def test_a_packed_series_has_modes_cells_and_a_sealed_page():
