@@ -228,7 +228,7 @@ struct esk_program {
     uint16_t text_bytes;
     const uint8_t *next; ///< the next instruction
     uint16_t budget;     ///< left of this step
-    uint8_t state;       ///< whether it has a row, has ended or has failed
+    int8_t status;       ///< of the last step
 };
 
 /// Checks a program and starts it. Its parameters are NULL until they are set.

@@ -81,7 +81,7 @@ int esk_program_begin(struct esk_program *program, const uint8_t *code,
     struct esk_check check;
     ESK_ASSERT(program != NULL && code != NULL);
     memset(&check, 0, sizeof check);
-    program->state = ESK_PROGRAM_FAILED;
+    program->status = ESK_E_INVALID;
     program->code = code;
     program->parts = parts;
     program->texts = NULL;
@@ -95,18 +95,18 @@ int esk_program_begin(struct esk_program *program, const uint8_t *code,
     }
     ESK_TRY(esk_program_verify(&check, code_bytes));
     esk_program_carve(program, &memory, &check);
-    if (!esk_arena_fits(&memory)) {
+    if (take(&memory, 0) == NULL) { /* not all fits */
         return ESK_E_NO_MEMORY;
     }
     program->next = code + esk_program_start(code);
     memset(program->nulls, 1, code[ESK_PROGRAM_REGISTERS]);
-    program->state = ESK_PROGRAM_RUNS;
+    program->status = ESK_AGAIN;
     return ESK_OK;
 }
 
 int esk_program_set(struct esk_program *program, uint8_t parameter,
                     esk_slot value) {
-    if (program->state == ESK_PROGRAM_FAILED ||
+    if (program->status < 0 ||
         parameter >= program->code[ESK_PROGRAM_PARAMETERS]) {
         return ESK_E_INVALID;
     }
@@ -225,8 +225,8 @@ static ESK_IN_LINE int far_jump(struct esk_program *program,
 }
 
 /// Loads the column at `place`: a place and its offset in the row.
-static int column_load(const struct esk_program *program, esk_slot *slot,
-                       const uint8_t *place) {
+static ESK_APART int column_load(const struct esk_program *program,
+                                 esk_slot *slot, const uint8_t *place) {
     return esk_program_column(program, slot, place[0], esk_load_u16(place + 1));
 }
 
@@ -237,20 +237,18 @@ static ESK_IN_LINE bool either_is_null(const struct esk_program *program,
 }
 
 /// ADD to REM.
-static int arithmetic_run(struct esk_program *program, const uint8_t *op) {
+static int arithmetic_run(const struct esk_program *program, const uint8_t *op,
+                          esk_slot *r) {
     uint8_t code = op[0];
-    esk_slot *values = program->values;
-    esk_slot *r = values + op[1];
-    const esk_slot *a = values + op[2];
-    const esk_slot *b = values + op[3];
-    int status = ESK_NOT_FOUND;
-    if (!either_is_null(program, op + 2)) {
-        status = code >= ESK_OP_MUL
-                     ? esk_slot_scale(r, a, b, (uint8_t)(code - ESK_OP_MUL))
-                 : esk_slot_add(r, a, b, code == ESK_OP_SUB) ? ESK_OK
-                                                             : ESK_E_LIMIT;
+    const esk_slot *a = program->values + op[2];
+    const esk_slot *b = program->values + op[3];
+    if (either_is_null(program, op + 2)) {
+        return ESK_NOT_FOUND;
     }
-    return esk_program_result(program, op[1], status);
+    if (code >= ESK_OP_MUL) {
+        return esk_slot_scale(r, a, b, (uint8_t)(code - ESK_OP_MUL));
+    }
+    return esk_slot_add(r, a, b, code == ESK_OP_SUB) ? ESK_OK : ESK_E_LIMIT;
 }
 
 /// AGGC.
@@ -266,32 +264,20 @@ static int aggregate_run(struct esk_program *program, const uint8_t *op) {
     return ESK_PROGRAM_GOES_ON;
 }
 
-/// NULL, MOV, NULLIF and SUM.
-static int move_run(struct esk_program *program, const uint8_t *op) {
-    uint8_t code = op[0];
-    esk_slot *value = program->values + op[1];
-    int status = ESK_NOT_FOUND;
-    if (code != ESK_OP_NULL) {
-        uint8_t from = op[2];
-        if (code == ESK_OP_SUM) {
-            from = (uint8_t)(from + ESK_WINDOW_SUM);
-        }
-        const esk_slot *a = esk_program_operand(program, from);
-        if (code == ESK_OP_NULLIF) {
-            if (a == NULL || program->nulls[op[1]] != 0 ||
-                esk_slot_compare(value, a) != 0) {
-                return ESK_PROGRAM_GOES_ON;
-            }
-        } else if (a != NULL) {
-            status = ESK_OK;
-            if (code == ESK_OP_MOV) {
-                esk_slot_copy(value, a);
-            } else if (!esk_slot_narrow(value, a)) {
-                status = ESK_E_LIMIT;
-            }
-        }
+/// MOV and SUM.
+static int move_run(const struct esk_program *program, const uint8_t *op,
+                    esk_slot *value) {
+    bool is_sum = op[0] == ESK_OP_SUM;
+    const esk_slot *a = esk_program_operand(
+        program, is_sum ? (uint8_t)(op[2] + ESK_WINDOW_SUM) : op[2]);
+    if (a == NULL) {
+        return ESK_NOT_FOUND;
     }
-    return esk_program_result(program, op[1], status);
+    if (is_sum) {
+        return esk_slot_narrow(value, a) ? ESK_OK : ESK_E_LIMIT;
+    }
+    esk_slot_copy(value, a);
+    return ESK_OK;
 }
 
 /// Jumps by the distance that ends the instruction, at `end`.
@@ -300,19 +286,23 @@ static int near_jump(struct esk_program *program, const uint8_t *end) {
     return ESK_PROGRAM_GOES_ON;
 }
 
+/// How the two registers of IF, IFC and NULLIF compare: enum esk_when.
+static uint8_t when_of(const struct esk_program *program, const uint8_t *op) {
+    if (either_is_null(program, op + 1)) {
+        return ESK_WHEN_NULL;
+    }
+    int8_t order =
+        esk_slot_compare(program->values + op[1], program->values + op[2]);
+    return order < 0    ? ESK_WHEN_LESS
+           : order == 0 ? ESK_WHEN_EQUAL
+                        : ESK_WHEN_GREATER;
+}
+
 /// IF, and IFC once its column is in its register.
 static int if_run(struct esk_program *program, const uint8_t *op,
                   const uint8_t *end) {
-    uint8_t when = ESK_WHEN_NULL;
-    if (!either_is_null(program, op + 1)) {
-        int8_t order =
-            esk_slot_compare(program->values + op[1], program->values + op[2]);
-        when = order < 0    ? ESK_WHEN_LESS
-               : order == 0 ? ESK_WHEN_EQUAL
-                            : ESK_WHEN_GREATER;
-    }
-    return (end[-2] & when) != 0 ? near_jump(program, end)
-                                 : ESK_PROGRAM_GOES_ON;
+    return (end[-2] & when_of(program, op)) != 0 ? near_jump(program, end)
+                                                 : ESK_PROGRAM_GOES_ON;
 }
 
 /// Opens the table of a FOR. Returns ESK_OK; ESK_END: no row; as the source.
@@ -381,31 +371,47 @@ static int next_run(struct esk_program *program, const uint8_t *op) {
     return ESK_PROGRAM_GOES_ON;
 }
 
+/// Register r. For size its address is computed once, as `first`; for speed
+/// only where there is need of it.
+static ESK_IN_LINE esk_slot *register_of(const struct esk_program *program,
+                                         esk_slot *first, uint8_t r) {
+    return ESK_SMALL ? first : program->values + r;
+}
+
 /// Runs the instruction `code` at `op`, which ends at `end`. As struct
 /// esk_query_part.
 static int op_run(struct esk_program *program, uint8_t code, const uint8_t *op,
                   const uint8_t *end) {
     int status = ESK_OK;
     uint8_t r = op[1]; /* behind HALT there is the CRC at least */
+    esk_slot *first = ESK_SMALL ? program->values + r : NULL;
     switch (code) {
     case ESK_OP_HALT:
         return ESK_END;
     case ESK_OP_EMIT:
         return ESK_OK;
-    case ESK_OP_NULL:
-    case ESK_OP_MOV:
     case ESK_OP_NULLIF:
+        if (when_of(program, op) != ESK_WHEN_EQUAL) {
+            return ESK_PROGRAM_GOES_ON;
+        }
+        status = ESK_NOT_FOUND;
+        break;
+    case ESK_OP_NULL:
+        status = ESK_NOT_FOUND;
+        break;
+    case ESK_OP_MOV:
     case ESK_OP_SUM:
-        return move_run(program, op);
+        status = move_run(program, op, register_of(program, first, r));
+        break;
     case ESK_OP_LDI8:
     case ESK_OP_LDI16:
     case ESK_OP_LDI32:
     case ESK_OP_LDI64:
-        (void)esk_slot_load(program->values + r, op + 2,
+        (void)esk_slot_load(register_of(program, first, r), op + 2,
                             (uint8_t)(code - ESK_OP_LDI8 + ESK_TYPE_I8));
         break;
     case ESK_OP_LD:
-        status = column_load(program, program->values + r, op + 2);
+        status = column_load(program, register_of(program, first, r), op + 2);
         break;
     case ESK_OP_CLEAR:
         memset(program->nulls + r, 1, ESK_WINDOW_SLOTS);
@@ -422,9 +428,10 @@ static int op_run(struct esk_program *program, uint8_t code, const uint8_t *op,
     case ESK_OP_MUL:
     case ESK_OP_DIV:
     case ESK_OP_REM:
-        return arithmetic_run(program, op);
+        status = arithmetic_run(program, op, register_of(program, first, r));
+        break;
     case ESK_OP_IFC:
-        status = column_load(program, program->values + r, op + 3);
+        status = column_load(program, register_of(program, first, r), op + 3);
         status = esk_program_result(program, r, status);
         return status < 0 ? status : if_run(program, op, end);
     case ESK_OP_IF:
@@ -448,10 +455,9 @@ ESK_HOST_FLAT int esk_program_step(struct esk_program *program,
                                    uint16_t budget) {
     const uint8_t *op;
     int status;
-    if (program->state >= ESK_PROGRAM_ENDED) {
-        return program->state == ESK_PROGRAM_ENDED ? ESK_END : ESK_E_INVALID;
+    if (program->status != ESK_OK && program->status != ESK_AGAIN) {
+        return program->status == ESK_END ? ESK_END : ESK_E_INVALID;
     }
-    program->state = ESK_PROGRAM_RUNS;
     program->budget = budget != 0 ? budget : UINT16_MAX;
     do {
         op = program->next;
@@ -463,12 +469,6 @@ ESK_HOST_FLAT int esk_program_step(struct esk_program *program,
     if (status != ESK_OK) {
         program->next = op; /* and again, if it is to go on */
     }
-    if (status == ESK_OK) {
-        program->state = ESK_PROGRAM_HAS_ROW;
-    } else if (status == ESK_END) {
-        program->state = ESK_PROGRAM_ENDED;
-    } else if (status != ESK_AGAIN) {
-        program->state = ESK_PROGRAM_FAILED;
-    }
+    program->status = (int8_t)status;
     return status;
 }

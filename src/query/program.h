@@ -12,14 +12,6 @@
 #include "esker/compute.h"
 #include "query/program_format.h"
 
-/// States of a program.
-enum esk_program_state {
-    ESK_PROGRAM_RUNS,
-    ESK_PROGRAM_HAS_ROW,
-    ESK_PROGRAM_ENDED,
-    ESK_PROGRAM_FAILED,
-};
-
 /// States of a table's cursor. In state ROW the table has a current row; no
 /// other state lets a program see its bytes.
 enum esk_cursor_state {

@@ -192,12 +192,19 @@ bool esk_check_loop(struct esk_check *check, uint8_t *had, const uint8_t *op) {
     return true;
 }
 
-/// The register of a bound of FOR.
-static ESK_IN_LINE bool bound_check(const struct esk_check *check,
-                                    const uint8_t *op, uint8_t r) {
-    uint8_t can = esk_check_source(check, op[1])->kind->can;
-    return (can & ESK_SOURCE_REFERENCES) != 0 ? esk_check_registers(check, r, 1)
-                                              : esk_check_key(check, op[1], r);
+/// The registers of the bounds of FOR, whose source can `can`.
+static ESK_IN_LINE bool bounds_check(const struct esk_check *check,
+                                     const uint8_t *op, uint8_t can) {
+    uint8_t left = op[ESK_FOR_FLAGS] & (ESK_FOR_MIN | ESK_FOR_MAX);
+    for (const uint8_t *bound = op + 5; left != 0; left >>= 1, bound++) {
+        if ((left & ESK_FOR_MIN) != 0 &&
+            !((can & ESK_SOURCE_REFERENCES) != 0
+                  ? esk_check_registers(check, *bound, 1)
+                  : esk_check_key(check, op[1], *bound))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /// FOR, whose table is checked.
@@ -205,8 +212,7 @@ static bool for_check(struct esk_check *check, const uint8_t *op) {
     uint8_t flags = op[ESK_FOR_FLAGS];
     uint8_t can = esk_check_source(check, op[1])->kind->can;
     if ((flags & (uint8_t)~(can | ESK_FOR_OPEN)) != 0 ||
-        ((flags & ESK_FOR_MIN) != 0 && !bound_check(check, op, op[5])) ||
-        ((flags & ESK_FOR_MAX) != 0 && !bound_check(check, op, op[6])) ||
+        !bounds_check(check, op, can) ||
         flags >> ESK_FOR_RANGES > check->code[ESK_PROGRAM_RANGES] ||
         (flags >> ESK_FOR_RANGES != 0 &&
          !check->parts->ranges->check(check, op)) ||
@@ -430,7 +436,8 @@ const struct esk_source *esk_program_source(const uint8_t *entry,
                                             const struct esk_source *sources,
                                             uint8_t source_count) {
     for (; source_count > 0; source_count--, sources++) {
-        if (sources->kind->kind == entry[ESK_PROGRAM_TABLE_KIND] &&
+        if (sources->kind->kind ==
+                esk_load_u16(entry + ESK_PROGRAM_TABLE_KIND) &&
             sources->row_bytes == esk_load_u16(entry + ESK_PROGRAM_TABLE_ROW) &&
             esk_words_equal(sources->fingerprint,
                             esk_load_u32(entry + ESK_PROGRAM_TABLE_PRINT))) {
@@ -447,9 +454,6 @@ static bool entries_check(struct esk_check *check) {
     for (uint8_t i = 0; i < code[ESK_PROGRAM_TABLES]; i++) {
         if (esk_check_source(check, i) == NULL) {
             check->status = ESK_E_SCHEMA;
-            return false;
-        }
-        if (code[check->at + ESK_PROGRAM_TABLE_ZERO] != 0) {
             return false;
         }
         check->at = (uint16_t)(check->at + ESK_PROGRAM_TABLE_BYTES);

@@ -51,8 +51,7 @@ enum esk_program_flags {
 enum esk_program_table_offset {
     ESK_PROGRAM_TABLE_PRINT = 0, ///< u32, the schema's fingerprint
     ESK_PROGRAM_TABLE_ROW = 4,   ///< u16, bytes of a row
-    ESK_PROGRAM_TABLE_KIND = 6,  ///< u8, enum esk_table_kind
-    ESK_PROGRAM_TABLE_ZERO = 7,  ///< u8, 0
+    ESK_PROGRAM_TABLE_KIND = 6,  ///< u16, enum esk_table_kind
     ESK_PROGRAM_TABLE_BYTES = 8,
 };
 

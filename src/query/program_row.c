@@ -21,7 +21,7 @@ static void row_output(const struct esk_program *program, const uint8_t *output,
 int esk_program_row(const struct esk_program *program, uint8_t index,
                     struct esk_output *value) {
     ESK_ASSERT(program != NULL && value != NULL);
-    if (program->state != ESK_PROGRAM_HAS_ROW) {
+    if (program->status != ESK_OK) {
         return ESK_E_INVALID;
     }
     const uint8_t *end = program->code + esk_program_start(program->code);
