@@ -166,12 +166,14 @@ class Statements:
         return f"{left} {self.pick(*COMPARISONS)} {right}"
 
     def where(self, table: dict, percent: int = 70) -> str:
-        if not self.chance(percent):
+        tests = [table["on"]] if "on" in table else []
+        if self.chance(percent):
+            tests += [
+                self.condition(table, self.dice.randrange(3))
+                for _ in range(self.pick(1, 1, 2, 3))
+            ]
+        if not tests:
             return ""
-        tests = [
-            self.condition(table, self.dice.randrange(3))
-            for _ in range(self.pick(1, 1, 2, 3))
-        ]
         return " WHERE " + " AND ".join(f"({test})" for test in tests)
 
     # FROM -------------------------------------------------------------------
@@ -218,6 +220,12 @@ class Statements:
         }
 
     def join(self) -> dict:
+        """Two inputs or three."""
+        if self.chance(10):
+            a, b = self.grouped("x"), self.grouped("y")
+            on = f"{b['key']} {self.pick('=', '>')} {a['key']}"
+            made = self.joined(a, self.pick("JOIN", "LEFT JOIN"), b, on)
+            return made if self.chance(50) else self.third(made, b["key"])
         left, right = self.pick(
             ("t", "u"), ("u", "t"), ("t", "r"), ("u", "r"), ("t", "t")
         )
@@ -230,13 +238,63 @@ class Statements:
             f"{a['ints'][-1]} {self.pick('=', '<')} {b['ints'][-1]}",
         )
         if self.chance(25):
-            on += f" AND {self.condition({k: a[k] + b[k] if k != 'key' else a[k] for k in ('ints', 'floats', 'texts', 'key')}, 0)}"
+            on += f" AND {self.condition(self.beside(a, b), 0)}"
+        made = self.joined(a, kind, b, on)
+        return self.third(made, b["key"]) if self.chance(40) else made
+
+    @staticmethod
+    def beside(a: dict, b: dict) -> dict:
+        """The names of two inputs."""
         return {
-            "from": f"{a['from']} {kind} {b['from']} ON {on}",
             "ints": a["ints"] + b["ints"],
             "floats": a["floats"] + b["floats"],
             "texts": a["texts"],
             "key": a["key"],
+            "ordered": False,
+        }
+
+    def joined(self, a: dict, kind: str, b: dict, on: str) -> dict:
+        """A join; an inner one may have its condition in WHERE."""
+        made = self.beside(a, b)
+        tests = [a["on"]] if "on" in a else []
+        if kind == "JOIN" and self.chance(20):
+            kind, tests = self.pick(",", " CROSS JOIN"), [*tests, on]
+            made["from"] = f"{a['from']}{kind} {b['from']}"
+        else:
+            made["from"] = f"{a['from']} {kind} {b['from']} ON {on}"
+        if tests:
+            made["on"] = " AND ".join(tests)
+        return made
+
+    def third(self, pair: dict, key: str) -> dict:
+        """One more input: a table or groups, by keys of the others."""
+        kind = self.pick("JOIN", "LEFT JOIN")
+        if self.chance(30):
+            c = self.grouped("z")
+        else:
+            c = self.plain(self.pick("t", "u", "r"), "z", "z.")
+        on = self.pick(
+            f"{c['key']} = {pair['key']}",
+            f"{c['key']} = {key}",
+            f"{c['key']} = {key} + {self.pick(1, 10, -30)}",
+            f"{self.column(pair['ints'])} = {c['key']}",
+        )
+        if self.chance(25):
+            on += f" AND {self.condition(self.beside(pair, c), 0)}"
+        return self.joined(pair, kind, c, on)
+
+    def grouped(self, alias: str) -> dict:
+        """A SELECT that is more than a table's rows."""
+        inner = self.plain("t", "t")
+        key = self.column(["b", "a", "k / 100"])
+        sql = f"SELECT {key} AS kk, count(*) AS vv FROM t"
+        sql += f"{self.where(inner, 50)} GROUP BY {key}"
+        return {
+            "from": f"({sql}) AS {alias}",
+            "ints": [f"{alias}.kk", f"{alias}.vv"],
+            "floats": [],
+            "texts": [],
+            "key": f"{alias}.kk",
             "ordered": False,
         }
 

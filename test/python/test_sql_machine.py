@@ -431,6 +431,17 @@ def test_groups_beyond_their_bound_are_an_error_that_names_it(engines):
         list(made.rows())
 
 
+def test_rows_that_a_join_keeps_are_bounded(engines):
+    engine, _ = engines
+    sql = (
+        "SELECT count(*) FROM u LEFT JOIN (SELECT a FROM t LIMIT 41) AS q"
+        " ON q.a > u.a"
+    )
+    with pytest.raises(Limit, match="more than 40 rows"):
+        list(small(engine, sql, sorted=40).rows())
+    assert list(small(engine, sql, sorted=41).rows()) == run(engine, sql)
+
+
 def small(engine, sql, **limits):
     """A statement as of a device with less memory."""
     source = Source(sql)
@@ -489,3 +500,77 @@ def test_an_inner_join_ends_with_the_side_that_ends_first(first, second):
             assert long.stats().page_reads - before < 20  # of about 100
             left = "SELECT count(*), count(bv) FROM a LEFT JOIN b ON a.k = b.k"
             assert run(engine, left) == [(6000, 200)]
+
+
+@pytest.fixture(scope="module")
+def three():
+    """The machine over three series of few pages, and its page reads."""
+    with Simulator(geometry=LARGE) as chip, Volume.format(chip) as volume:
+        for name in "abc":
+            columns = [Column("k", "u32"), Column(f"{name}v", "i32")]
+            volume.create(name, columns, data_blocks=20)
+        with (
+            volume.open("a") as a,
+            volume.open("b") as b,
+            volume.open("c") as c,
+        ):
+            a.append_many([(k, k * 7 % 600) for k in range(2000)])
+            b.append_many([(k * 3, k % 50) for k in range(600)])
+            c.append_many([(k * 2, k) for k in range(300)])
+            for table in (a, b, c):
+                table.sync()
+            engine = Engine({"a": a, "b": b, "c": c}, measured=True)
+            yield engine, lambda: sum(t.stats().page_reads for t in (a, b, c))
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows", "estimated"),
+    [
+        (
+            (
+                "SELECT count(av) FROM a JOIN b ON b.k = a.k"
+                " LEFT JOIN c ON c.k = b.k"
+            ),
+            600,
+            45,
+        ),
+        (
+            (
+                "SELECT count(av) FROM a JOIN b ON b.bv = a.av"
+                " JOIN c ON c.k = a.k WHERE a.k < 200"
+            ),
+            144,
+            2238,
+        ),
+        (
+            (
+                "SELECT count(r) FROM a LEFT JOIN"
+                " (SELECT DISTINCT cv % 3 AS r FROM c) AS q ON av % 50 = r"
+            ),
+            120,
+            36,
+        ),
+    ],
+)
+def test_joins_read_about_the_pages_that_are_estimated(
+    three, sql, rows, estimated
+):
+    engine, page_reads = three
+    (select,) = engine.prepare(sql)
+    assert select.explain()[-1].startswith(f"about {estimated:,} page reads; ")
+    before = page_reads()
+    assert list(select.rows()) == [(rows,)]
+    assert estimated / 2 < page_reads() - before <= estimated
+
+
+def test_joins_by_equal_keys_end_with_the_table_that_ends_first(three):
+    engine, page_reads = three
+    (select,) = engine.prepare(
+        "SELECT count(*) FROM a JOIN b ON b.k = a.k JOIN c ON c.k = b.k"
+    )
+    assert [line.split()[0] for line in select.explain()[1:7]] == [
+        *("StreamAggregate:", "MergeJoin", "MergeJoin", "Scan", "Scan", "Scan")
+    ]
+    before = page_reads()
+    assert list(select.rows()) == [(100,)]
+    assert page_reads() - before < 20  # of 45: c ends at key 598 of 1,999

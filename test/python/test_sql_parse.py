@@ -109,7 +109,7 @@ def test_expressions_have_the_value_that_sqlite_gives_them():
         ("SELECT a = NOT b", "1:12", "use parentheses"),
         ("SELECT a\nFROM t LIMIT 5, 10", "2:15", "LIMIT count OFFSET"),
         ("SELECT a FROM t AS z(b)", "1:21", "not supported"),
-        ("SELECT a FROM t, u", "1:16", "JOIN"),
+        ("SELECT a FROM t, 1", "1:18", "a table's name"),
         ("SELECT a FROM t FULL JOIN u ON a", "1:17", "FULL JOIN"),
         ("SELECT a FROM t JOIN u USING (a)", "1:24", "write ON"),
         ("SELECT a FROM t UNION SELECT 1", "1:17", "UNION ALL is"),

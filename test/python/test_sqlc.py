@@ -121,6 +121,22 @@ SELECT t, b, x FROM log JOIN dev ON dev.id = b WHERE a > 0;
 SELECT t, b, x, y FROM log LEFT JOIN dev ON dev.id = b - 10;
 -- name: series_looked_up
 SELECT t, temp FROM log JOIN uwa ON uwa.time = c + 5;
+-- name: three_merged
+SELECT uwa.time, x, c.temp FROM uwa JOIN twin ON uwa.time = twin.time
+JOIN uwa AS c ON c.time = twin.time + 7 WHERE uwa.temp < 900;
+-- name: three_looked_up
+SELECT t, x, temp FROM log LEFT JOIN dev ON dev.id = b
+LEFT JOIN uwa ON uwa.time = c + 5;
+-- name: three_nested
+SELECT a.time, b.id, c.id FROM twin AS a LEFT JOIN dev AS b ON b.x = a.y
+LEFT JOIN dev AS c ON c.id = b.y WHERE a.time < 400;
+-- name: three_kept
+SELECT id, k, n, m FROM dev JOIN (SELECT b % 7 AS k, count(*) AS n FROM log
+GROUP BY b % 7) AS g ON k < id % 5 LEFT JOIN (SELECT DISTINCT x % 3 AS m
+FROM twin) AS h ON m > k;
+-- name: crossed
+SELECT count(*), sum(x.y) FROM dev AS x, dev AS y CROSS JOIN dev AS z
+WHERE x.id = y.y AND z.id = y.id;
 -- name: top
 SELECT time, temp FROM uwa ORDER BY temp DESC, time LIMIT 10;
 -- name: top_of_nulls

@@ -11,6 +11,7 @@ from typing import Protocol
 from eskerdb.sql import expr as e
 from eskerdb.sql import logical as lo
 from eskerdb.sql import plan as p
+from eskerdb.sql.access import Limits
 from eskerdb.sql.ordered import Order
 from eskerdb.sql.source import Source
 from eskerdb.sql.types import Type
@@ -42,11 +43,12 @@ class Planning(Protocol):
     """What the planner of a join asks of the planner of a SELECT."""
 
     source: Source
+    limits: Limits
 
     def read(
         self, source: lo.Source, conditions: Sequence[e.Expr] = ()
     ) -> Base:
-        """Plans a table or a SELECT in FROM under conditions on its row."""
+        """Plans a part of FROM under conditions on its row."""
 
     def leaf(self, source: lo.Source) -> Leaf | None:
         """Returns a table that a SELECT only filters and computes."""

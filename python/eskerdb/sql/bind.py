@@ -205,14 +205,9 @@ class _Binder:
         return self._join(node)
 
     def _join(self, node: s.Join) -> tuple[lo.Source, list[ScopeColumn]]:
-        if isinstance(node.left, s.Join):
-            raise self.source.refuse(
-                node.right.span,
-                "a join of more than two tables is not supported",
-            )
         left, columns = self._from(node.left)
         right, added = self._from(node.right)
-        if columns[0].table == added[0].table:
+        if added[0].table in {column.table for column in columns}:
             raise self.source.refuse(
                 node.right.span,
                 f"both are called '{added[0].table}': give one an alias",
@@ -223,7 +218,9 @@ class _Binder:
             for c in added
         ]
         scope = Scope(self.source, columns + shifted)
-        condition = self._in(scope, _IN_ON).condition(node.condition)
+        condition: e.Expr = rules.truth(True)
+        if node.condition is not None:
+            condition = self._in(scope, _IN_ON).condition(node.condition)
         if node.kind == "left":
             shifted = [
                 replace(c, value=replace(c.value, type=c.value.type.maybe()))

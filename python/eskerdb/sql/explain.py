@@ -27,17 +27,41 @@ def pages(plan: p.Plan) -> int:
         return scan_pages(plan.scan)
     if isinstance(plan, p.MergeJoin):
         return pages(plan.left) + scan_pages(plan.right)
-    if isinstance(plan, p.NestedJoin):
-        return pages(plan.left) * (1 + pages(plan.right))
+    if isinstance(plan, p.NestedJoin) and not isinstance(plan.right, p.Keep):
+        return pages(plan.left) + rows(plan.left) * pages(plan.right)
     if isinstance(plan, p.LookupJoin):
+        # The rows of a page look up keys that are near each other.
         return pages(plan.left) * (1 + _LOOKUP_PAGES)
     return sum(pages(child) for child in inputs(plan))
+
+
+def rows(plan: p.Plan) -> int:
+    """Returns how many rows a plan gives, about and at most: as if filters
+    passed them all."""
+    match plan:
+        case p.Scan(table=table):
+            if scan_is_lookup(plan):
+                return 1
+            return scan_pages(plan) * table.page_rows
+        case p.Values() | p.CountRows() | p.StreamAggregate(keys=()):
+            return 1
+        case p.MergeJoin(left=left) | p.LookupJoin(left=left):
+            return rows(left)
+        case p.NestedJoin(left=left, right=right):
+            return rows(left) * rows(right)
+        case p.Limit(count=e.Constant(value=count)) | p.TopK(count=count):
+            return min(count, rows(plan.input))
+    return sum(map(rows, inputs(plan)))
+
+
+def scan_is_lookup(scan: p.Scan) -> bool:
+    return scan.lo is not None and scan.lo == scan.hi
 
 
 def scan_pages(scan: p.Scan) -> int:
     """Returns how many pages a scan reads, about."""
     table, share = scan.table, 1.0
-    if scan.lo is not None and scan.lo == scan.hi:
+    if scan_is_lookup(scan):
         return min(table.pages, _LOOKUP_PAGES)
     if table.oldest is not None and table.newest is not None:
         span = max(1, table.newest - table.oldest)
@@ -133,6 +157,8 @@ def _line(plan: p.Plan, names: Sequence[str]) -> str:
         case p.NestedJoin(kind=kind, rest=rest):
             test = f": {text(rest, _names(plan))}" if rest else ""
             return f"NestedJoin {kind}{test}"
+        case p.Keep(bound=bound):
+            return f"Keep, at most {bound:,} rows"
         case p.UnionAll():
             return "UnionAll"
     raise AssertionError(plan)

@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""Plans a join of two inputs by the key of one of them.
+"""Plans a join of two inputs, the left one of which may be a join, too.
 
-The outer input gives the rows; the inner one is a table whose key is a value
-of the outer row. A merge moves both on together; a lookup searches each inner
-row, which pays where the outer rows are few or in no order.
+The outer input gives the rows; the inner one is best a table whose key is a
+value of the outer row. A merge moves both on together; a lookup searches each
+inner row, which pays where the outer rows are few or in no order. Without a
+key a table is read once more for each outer row; the rows of a SELECT are
+kept in memory instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from eskerdb.sql import access, fold, rules
 from eskerdb.sql import expr as e
 from eskerdb.sql import logical as lo
 from eskerdb.sql import plan as p
-from eskerdb.sql.base import Base, Leaf, Planning, width_of
+from eskerdb.sql.base import Base, Leaf, Planning, fields, width_of
+
+_JOINS = (p.MergeJoin, p.LookupJoin, p.NestedJoin)
 
 
 @dataclass(frozen=True)
@@ -52,20 +57,22 @@ def join(planner: Planning, node: lo.FromJoin, where: Sequence[e.Expr]) -> Base:
     choices = [False, True] if inner else [False]
     if inner and _is_bounded(sides[1]) and not _is_bounded(sides[0]):
         choices.reverse()
-    for swapped in choices:
-        made = _Join(planner, node, sides, pairs, swapped).made()
+    joins = [_Join(planner, node.kind, sides, pairs, by) for by in choices]
+    for one in joins:
+        made = one.made()
         if made is not None:
             return _filtered(made, late)
-    nested = None
-    for swapped in choices:
-        nested = nested or _Join(planner, node, sides, pairs, swapped).nested()
-    if nested is None:
+    for one in joins:
+        made = one.nested()
+        if made is not None:
+            return _filtered(made, late)
+    kept = next(one for one in joins if not one.swapped).kept()
+    if kept is None:
         raise planner.source.refuse(
-            node.condition.span,
-            "a JOIN of two SELECTs is by the key of one of them; of a LEFT "
-            "JOIN the right one is a table",
+            node.right.span,
+            "a kv table is not the right one of a LEFT JOIN",
         )
-    return _filtered(nested, late)
+    return _filtered(kept, late)
 
 
 def _filtered(made: Base, late: Sequence[e.Expr]) -> Base:
@@ -81,7 +88,8 @@ def _filtered(made: Base, late: Sequence[e.Expr]) -> Base:
 def _width(source: lo.Source) -> int:
     if isinstance(source, lo.FromTable):
         return len(source.table.columns)
-    assert isinstance(source, lo.FromSelect)
+    if isinstance(source, lo.FromJoin):
+        return _width(source.left) + _width(source.right)
     return len(source.select.outputs)
 
 
@@ -111,21 +119,23 @@ def _is_bounded(side: _Side) -> bool:
 
 
 class _Join:
-    """Tries a join with one of the sides as the outer one."""
+    """Tries a join with one of the sides as the outer one: the right one, if
+    they are swapped."""
 
     def __init__(
         self,
         planner: Planning,
-        node: lo.FromJoin,
+        kind: p.JoinKind,
         sides: list[_Side],
         pairs: Sequence[e.Expr],
         swapped: bool,
     ) -> None:
         self.planner = planner
-        self.kind = node.kind
+        self.kind = kind
         self.outer, self.inner = reversed(sides) if swapped else sides
         self.swapped = swapped
         self.pairs = pairs
+        self._read = cache(planner.read)
 
     def made(self) -> Base | None:
         """Returns the join; None when the inner side's key is not given."""
@@ -135,7 +145,7 @@ class _Join:
         key_column = leaf.table.columns[leaf.table.key]
         if key_column.kind[0] not in "iu":
             return None
-        outer = self.planner.read(self.outer.source, self.outer.conditions)
+        outer = self._read(self.outer.source, self.outer.conditions)
         width = width_of(outer.plan)
         row = self._row(outer, leaf, width)
         pairs = [fold.simplified(e.replaced(c, row)) for c in self.pairs]
@@ -153,15 +163,48 @@ class _Join:
         leaf = self.inner.leaf
         if leaf is None or (self.kind == "left" and leaf.table.kind == "kv"):
             return None
-        outer = self.planner.read(self.outer.source, self.outer.conditions)
-        width = width_of(outer.plan)
-        row = self._row(outer, leaf, width)
+        outer = self._read(self.outer.source, self.outer.conditions)
+        row = self._row(outer, leaf, width_of(outer.plan))
+        return self._nested(outer, self.planner.scan(leaf).plan, row)
+
+    def kept(self) -> Base | None:
+        """Returns a join with the rows of a SELECT, which are kept; None where
+        the inner one is a table."""
+        if self.inner.leaf is not None:
+            return None
+        inner = self.planner.read(self.inner.source, self.inner.conditions)
+        outer = self._read(self.outer.source, self.outer.conditions)
+        if _places(outer.plan) > 1:
+            outer = self._outer_kept(outer)
+        types = [value.type for value in inner.row]
+        keep = p.Keep(inner.plan, inner.row, self.planner.limits.sorted)
+        if self.kind == "left":
+            types = [type.maybe() for type in types]
+        row = outer.row + fields(types, width_of(outer.plan))
+        return self._nested(outer, keep, row)
+
+    def _outer_kept(self, outer: Base) -> Base:
+        """Returns an outer input that gives its rows at one place of the code:
+        the loop over kept rows can be at one only."""
+        types = [value.type for value in outer.row]
+        if any(type.kind == "blob" for type in types):
+            raise self.planner.source.refuse(
+                self.inner.source.span,
+                "the rows of the tables before it are kept in memory, and one "
+                "has bytes or texts of any length: put a SELECT of what is "
+                "needed around them",
+            )
+        row = fields(types)
+        made = p.Project(outer.plan, outer.row)
+        return Base(p.Keep(made, row, self.planner.limits.sorted), row, None)
+
+    def _nested(
+        self, outer: Base, inner: p.Plan, row: tuple[e.Expr, ...]
+    ) -> Base:
         pairs = [fold.simplified(e.replaced(c, row)) for c in self.pairs]
         test = access.joined([c for c in pairs if c != rules.truth(True)])
-        plan = p.NestedJoin(
-            outer.plan, self.planner.scan(leaf).plan, self.kind, test
-        )
         order = outer.order and replace(outer.order, unique=False, turns=False)
+        plan = p.NestedJoin(outer.plan, inner, self.kind, test)
         return Base(plan, row, order)
 
     def _row(self, outer: Base, leaf: Leaf, width: int) -> tuple[e.Expr, ...]:
@@ -211,7 +254,7 @@ class _Join:
         planner.use(leaf.table)
         scan = p.Scan(planner.number(), leaf.table)
         test = access.joined([c for c in rest if c != rules.truth(True)])
-        field, shift = access.linear(key, overflows=True)
+        field, shift = _outermost(outer.plan, key)
         merges = (
             order is not None and field == order.key and _merges(outer.plan)
         )
@@ -219,6 +262,7 @@ class _Join:
             made: p.Plan = p.LookupJoin(outer.plan, scan, key, self.kind, test)
             return Base(made, row, order)
         bounds = _scan_of(outer.plan)
+        assert field is not None and bounds is not None
         scan = replace(
             scan,
             lo=access.shifted(bounds.lo, shift),
@@ -226,6 +270,26 @@ class _Join:
         )
         made = p.MergeJoin(outer.plan, scan, field, shift, self.kind, test)
         return Base(made, row, replace(order, turns=False))
+
+
+def _places(plan: p.Plan) -> int:
+    """Returns at how many places of the code a plan gives its rows."""
+    match plan:
+        case p.SeekUnion(scans=scans):
+            return len(scans)
+        case p.UnionAll(inputs=found):
+            return sum(map(_places, found))
+        case p.StreamAggregate(keys=keys):
+            return 2 if keys else 1
+        case p.Distinct(bound=bound):
+            return 1 if bound else 2
+        case p.MergeJoin(left=left) | p.LookupJoin(left=left):
+            return _places(left)
+        case p.NestedJoin(left=left, right=right, kind=kind):
+            return _places(left) * (_places(right) + (kind == "left"))
+        case p.Filter() | p.Project() | p.Limit():
+            return _places(plan.input)
+    return 1
 
 
 def inner_key(table: p.TableInfo, width: int) -> e.Field:
@@ -253,7 +317,41 @@ def _merges(outer: p.Plan) -> bool:
 
 
 def _scan_of(outer: p.Plan) -> p.Scan | None:
-    """Returns the one scan of a plan whose rows come in key order."""
-    while isinstance(outer, p.Filter):
-        outer = outer.input
-    return outer if isinstance(outer, p.Scan) else None
+    """Returns the scan in whose order the rows of a plan come; None: there
+    are several, or none."""
+    while not isinstance(outer, p.Scan):
+        if isinstance(outer, p.Filter):
+            outer = outer.input
+        elif isinstance(outer, _JOINS):
+            outer = outer.left
+        else:
+            return None
+    return outer
+
+
+def _outermost(outer: p.Plan, key: e.Expr) -> tuple[e.Field | None, int]:
+    """Returns (column, n) of a key that is column + n; the column is of the
+    outermost table that an inner join says so of."""
+    field, shift = access.linear(key, overflows=True)
+    while field is not None:
+        if isinstance(outer, p.Filter):
+            outer = outer.input
+            continue
+        if not isinstance(outer, _JOINS):
+            break
+        width = width_of(outer.left)
+        if field.index >= width:
+            if (
+                isinstance(outer, p.NestedJoin)
+                or outer.kind == "left"
+                or field.index != width + outer.right.table.key
+            ):
+                break
+            found, by = access.linear(outer.key, overflows=True)
+            if found is None:
+                break
+            field, shift = found, shift + by
+            if isinstance(outer, p.MergeJoin):
+                shift += outer.shift
+        outer = outer.left
+    return field, shift

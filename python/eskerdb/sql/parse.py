@@ -16,7 +16,6 @@ _JOINS_REFUSED = {
     "RIGHT": "RIGHT JOIN is not supported: swap the tables, use LEFT JOIN",
     "FULL": "FULL JOIN is not supported",
     "NATURAL": "NATURAL JOIN is not supported: write JOIN .. ON",
-    "CROSS": "CROSS JOIN is not supported: write JOIN .. ON",
 }
 _COMPOUNDS_REFUSED = ("EXCEPT", "INTERSECT")
 KINDS = ("series", "tree", "kv")
@@ -179,13 +178,20 @@ class _Parser(ExpressionParser):
         return ""
 
     def _from(self) -> s.Node:
+        """Parses tables and their joins, from the left to the right: a comma
+        is CROSS JOIN."""
         left = self._from_item()
         while True:
-            if self.is_op(","):
-                raise self.refuse(
-                    self.next.span,
-                    "tables between commas are not supported: write JOIN .. ON",
+            crosses = self.accept_op(",")
+            if not crosses and self.accept_word("CROSS"):
+                self.expect_word("JOIN")
+                crosses = True
+            if crosses:
+                right = self._from_item()
+                left = s.Join(
+                    self.since(left.span[0]), "inner", left, right, None
                 )
+                continue
             if self.is_word(*_JOINS_REFUSED):
                 token = self.next
                 raise self.refuse(token.span, _JOINS_REFUSED[token.value])

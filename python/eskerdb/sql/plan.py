@@ -54,6 +54,7 @@ class TableInfo:
     fingerprint  esk_table_fingerprint of it; 0: not known
     keys_repeat  rows may have equal keys
     pages        how many it has, about; 0: not known
+    page_rows    rows on a page, about; 0: not known
     oldest, newest
                  the least and greatest key; None: not known
     """
@@ -66,6 +67,7 @@ class TableInfo:
     fingerprint: int = 0
     keys_repeat: bool = False
     pages: int = 0
+    page_rows: int = 0
     oldest: int | None = None
     newest: int | None = None
 
@@ -327,7 +329,7 @@ class NestedJoin:
     """The pairs of rows of which `rest` is TRUE. For each left row the right
     ones are read once more.
 
-    right   the rows of a table, filtered
+    right   the rows of a table, filtered; or rows that are kept
     kind    as of MergeJoin
     """
 
@@ -335,6 +337,20 @@ class NestedJoin:
     right: Plan
     kind: JoinKind = "inner"
     rest: Expr | None = None
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Rows that are made once and kept in memory: those of a SELECT are read
+    again for each left row of a NestedJoin.
+
+    fields  the input's row, as Fields
+    bound   most rows; more end the query with ESK_E_LIMIT
+    """
+
+    input: Plan
+    fields: tuple[Expr, ...]
+    bound: int
 
 
 @dataclass(frozen=True)
@@ -360,6 +376,7 @@ Plan = (
     | MergeJoin
     | LookupJoin
     | NestedJoin
+    | Keep
     | UnionAll
 )
 

@@ -308,14 +308,14 @@ class Planner:
             if where:
                 made = p.Filter(made, rules.logic("and", where))
             return Base(made, (), None)
-        if isinstance(select.source, lo.FromJoin):
-            return join(self, select.source, where)
         return self.read(select.source, where)
 
     def read(
         self, source: lo.Source, conditions: Sequence[e.Expr] = ()
     ) -> Base:
-        """Plans a table or a SELECT in FROM under conditions on its row."""
+        """Plans a part of FROM under conditions on its row."""
+        if isinstance(source, lo.FromJoin):
+            return join(self, source, conditions)
         leaf = self.leaf(source)
         if leaf is not None:
             return self.scan(self.within(leaf, conditions))

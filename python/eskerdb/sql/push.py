@@ -306,8 +306,9 @@ class _Walk:
         self.produce(node.left, each)
 
     def _nestedjoin(self, node: p.NestedJoin, consume: Consume) -> None:
+        read = self._reader(node.right)
         if node.kind == "left":
-            self._left_nested(node, consume)
+            self._left_nested(node, read, consume)
             return
 
         def each(left: Row) -> None:
@@ -318,11 +319,36 @@ class _Walk:
                 with self.emitter.when(replaced(node.rest, left + right)):
                     consume(left + right)
 
-            self.produce(node.right, pair)
+            read(pair)
 
         self.produce(node.left, each)
 
-    def _left_nested(self, node: p.NestedJoin, consume: Consume) -> None:
+    def _reader(self, right: p.Plan) -> Callable[[Consume], None]:
+        """Returns what writes the loop over the right rows of a NestedJoin;
+        rows that are kept are made here."""
+        if not isinstance(right, p.Keep):
+            return lambda consume: self.produce(right, consume)
+        emitter = self.emitter
+        kept = emitter.order(
+            [field.type for field in right.fields], [], right.bound, True
+        )
+        self.produce(right.input, lambda row: emitter.push(kept, row))
+
+        def read(consume: Consume) -> None:
+            with emitter.each(kept):
+                consume(kept.row)
+
+        return read
+
+    def _keep(self, node: p.Keep, consume: Consume) -> None:
+        self._reader(node)(consume)
+
+    def _left_nested(
+        self,
+        node: p.NestedJoin,
+        read: Callable[[Consume], None],
+        consume: Consume,
+    ) -> None:
         emitter = self.emitter
         met = emitter.variable(integer(0, 1), "met")
 
@@ -338,7 +364,7 @@ class _Walk:
                     consume(left + right)
 
             emitter.assign(met, constant(0))
-            self.produce(node.right, pair)
+            read(pair)
             with emitter.when(_compare("=", met, constant(0))):
                 consume(left + (_NULL,) * width)
 

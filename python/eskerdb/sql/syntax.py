@@ -147,12 +147,12 @@ class SubQuery(Node):
 
 @dataclass(frozen=True)
 class Join(Node):
-    """kind: "inner" or "left"."""
+    """kind: "inner" or "left"; without a condition it is a cross join."""
 
     kind: str
     left: Node
     right: Node
-    condition: Node
+    condition: Node | None
 
 
 @dataclass(frozen=True)

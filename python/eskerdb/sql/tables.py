@@ -20,6 +20,7 @@ from eskerdb.sql.types import FLOAT, INT_MAX, Type, integer, text
 
 _NAME_BYTES_MAX = 31  # ESK_NAME_BYTES_MAX
 _DECIMALS_MAX = 3
+_ENVELOPE_BYTES = 16  # of a page, about
 _WIDE = ("bytes", "text")
 # enum esk_table_kind, by the words of USING
 KIND_NUMBERS = {
@@ -141,8 +142,13 @@ def of_volume(table: Any, handle: Any = None) -> TableInfo:
         return info
     ends = handle.oldest(), handle.newest()
     oldest, newest = (row and row[table.key] for row in ends)
+    room = handle.volume.geometry.page_bytes - _ENVELOPE_BYTES
     return replace(
-        info, pages=handle.stats().pages, oldest=oldest, newest=newest
+        info,
+        pages=handle.stats().pages,
+        page_rows=max(1, room // info.row_bytes),
+        oldest=oldest,
+        newest=newest,
     )
 
 

@@ -91,8 +91,14 @@ SELECT x.k, y.a FROM t AS x JOIN t AS y ON y.k = x.k + 1
 -- JOIN on no key
 SELECT t.k, u.v FROM t JOIN u ON u.v = t.a
 
--- join of three tables
-SELECT x.k FROM t AS x JOIN t AS y ON y.k = x.k JOIN u ON u.k = x.k
+-- joins of three tables and more
+SELECT x.k FROM t AS x JOIN t AS y ON y.k = x.k JOIN u ON u.k = x.a LEFT JOIN u AS v ON v.v > x.b
+
+-- CROSS JOIN, tables between commas
+SELECT x.k FROM t AS x, t AS y CROSS JOIN u WHERE y.k = x.k AND u.v = y.a
+
+-- join of SELECTs on no key
+SELECT x.a, y.v FROM (SELECT DISTINCT a FROM t) AS x LEFT JOIN (SELECT v, count(*) AS n FROM u GROUP BY v) AS y ON y.v > x.a
 
 -- subquery in FROM
 SELECT g, n FROM (SELECT a % 5 AS g, count(*) AS n FROM t GROUP BY g) AS s WHERE n > 2
