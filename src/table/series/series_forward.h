@@ -60,11 +60,11 @@ static inline uint16_t esk_forward_wanted(const struct esk_series *series,
     if (esk_rows_key(series, page, row) < cursor->key_lo) {
         cursor->stale =
             ESK_SHAPED_SERIES(false, cursor->rose) && cursor->has_end;
-        cursor->row = row; /* on the stack it is 60 bytes of code on AVR */
-        row = esk_rows_below(series, page, count, cursor->key_lo);
-        if (row < cursor->row) {
-            return count; /* hostile keys may not rise: none is gone back to */
-        }
+        /* One by one: at most once a query has a page rows to skip. */
+        do {
+            row++;
+        } while (row < count &&
+                 esk_rows_key(series, page, row) < cursor->key_lo);
     }
     cursor->rose = false;
     return row;
@@ -98,9 +98,11 @@ static inline bool esk_forward_enter(const struct esk_series *series,
                                      uint8_t *page, uint16_t count,
                                      uint32_t first) {
     /* Each row of a packed page is compared when it is read. */
-    uint16_t end = esk_packed(series) != NULL
-                       ? count
-                       : esk_rows_to(series, page, count, cursor->key_hi);
+    uint16_t end = count;
+    while (esk_packed(series) == NULL && end > 0 &&
+           esk_rows_key(series, page, (uint16_t)(end - 1u)) > cursor->key_hi) {
+        end--;
+    }
     if (esk_keys_repeat(series) != 0 && cursor->has_last) {
         uint32_t rest = esk_ordinals(first, cursor->before);
         end = rest < end ? (uint16_t)rest : end;
