@@ -57,14 +57,11 @@ static inline uint16_t esk_forward_wanted(const struct esk_series *series,
         return count;
     }
     uint16_t row = (uint16_t)done;
-    if (esk_rows_key(series, page, row) < cursor->key_lo) {
+    /* One by one: only the first page of a query has many rows to skip. */
+    while (row < count && esk_rows_key(series, page, row) < cursor->key_lo) {
         cursor->stale =
             ESK_SHAPED_SERIES(false, cursor->rose) && cursor->has_end;
-        /* One by one: at most once a query has a page rows to skip. */
-        do {
-            row++;
-        } while (row < count &&
-                 esk_rows_key(series, page, row) < cursor->key_lo);
+        row++;
     }
     cursor->rose = false;
     return row;

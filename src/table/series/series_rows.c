@@ -70,9 +70,9 @@ ESK_HOST_FLAT int esk_rows_find(const struct esk_series *series, uint8_t *page,
         return esk_packed(series)->find(series, page, count, key, row);
     }
     uint16_t at = esk_rows_below(series, page, count, key);
-    if (esk_keys_repeat(series) != 0 && at < count) {
-        uint16_t end = esk_rows_to(series, page, count, key);
-        at = end > at ? (uint16_t)(end - 1u) : at;
+    while (esk_keys_repeat(series) != 0 && at + 1u < count &&
+           esk_rows_key(series, page, (uint16_t)(at + 1u)) == key) {
+        at++;
     }
     const uint8_t *found = esk_rows_at(series, page, at);
     if (at == count || esk_row_key(series, found) != key) {
