@@ -153,9 +153,9 @@ static inline int esk_ring_open(struct esk_ring *ring,
 }
 
 /// Whether `page`, of which a read is not valid, was programmed as position
-/// `at`, though it may be damaged: its kind, table and sequence are right, all
-/// but one, or but one bit of the sequence. A page of a lap ago has another
-/// sequence; an erase that was cut leaves some of its bits.
+/// `at`, though it may be damaged: its sequence is right, or all but one bit. A
+/// page of a lap ago has another sequence; an erase that was cut leaves some of
+/// its bits.
 bool esk_ring_claims(const struct esk_ring *ring, const uint8_t *page,
                      uint32_t at);
 

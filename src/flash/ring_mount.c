@@ -265,12 +265,6 @@ static uint32_t block_end(struct search *search, uint32_t start) {
     return start + index;
 }
 
-/// Whether `byte` is `value`, or not programmed yet.
-static bool byte_fits(const struct esk_ring *ring, uint8_t byte,
-                      uint8_t value) {
-    return byte == value || byte == esk_envelope_erased(&ring->region.envelope);
-}
-
 bool esk_ring_claims(const struct esk_ring *ring, const uint8_t *page,
                      uint32_t at) {
     const struct esk_region *region = &ring->region;
@@ -282,13 +276,9 @@ bool esk_ring_claims(const struct esk_ring *ring, const uint8_t *page,
     bool is_older = esk_region_overwrites(region)
                         ? sequence == older
                         : ((sequence ^ erased) & ~(older ^ erased)) == 0;
-    bool kind = byte_fits(ring, page[ESK_ENVELOPE_KIND], region->envelope.kind);
-    bool table =
-        byte_fits(ring, page[ESK_ENVELOPE_TABLE], region->envelope.table);
-    if (differs == 0) {
-        return kind || table;
-    }
-    return kind && table && (differs & (differs - 1u)) == 0 && !is_older;
+    bool is_zeros = erased != 0 && page[ESK_ENVELOPE_KIND] == 0;
+    return differs == 0 ||
+           ((differs & (differs - 1u)) == 0 && !is_older && !is_zeros);
 }
 
 /// Whether the page at `at`, which does not claim to be `at`, may be old, on a
