@@ -60,9 +60,12 @@ uint8_t *esk_pool_page(const struct esk_pool *pool, uint8_t frame) {
     return esk_pool_pages(pool) + (size_t)frame * esk_pool_page_bytes(pool);
 }
 
-/// esk_pool_find in the tags of one class. newest: its youngest frame.
-static inline uint8_t tags_find(const uint32_t *tags, uint8_t frames,
-                                uint8_t newest, uint32_t tag) {
+ESK_APART uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
+                                uint8_t class_) {
+    const uint32_t *tags = esk_pool_tags(pool, class_);
+    uint8_t frames = esk_pool_frames(pool);
+    uint8_t newest =
+        esk_pool_at(pool, esk_pool_order(pool, class_), (uint8_t)(frames - 1u));
     if (tags[newest] == tag) {
         return newest;
     }
@@ -72,14 +75,6 @@ static inline uint8_t tags_find(const uint32_t *tags, uint8_t frames,
         }
     }
     return ESK_POOL_FRAME_NONE;
-}
-
-uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
-                      uint8_t class_) {
-    uint8_t newest = esk_pool_at(pool, esk_pool_order(pool, class_),
-                                 (uint8_t)(esk_pool_frames(pool) - 1u));
-    return tags_find(esk_pool_tags(pool, class_), esk_pool_frames(pool), newest,
-                     tag);
 }
 
 void esk_pool_move(struct esk_pool *pool, uint8_t frame, uint8_t class_,
@@ -115,9 +110,9 @@ bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, uint32_t tag,
     return true;
 }
 
-int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
-                 esk_pool_load *load, void *context, uint8_t **page,
-                 uint8_t *frame) {
+ESK_HOST_FLAT int esk_pool_pin(struct esk_pool *pool, uint32_t tag,
+                               uint8_t class_, esk_pool_load *load,
+                               void *context, uint8_t **page, uint8_t *frame) {
     ESK_ASSERT(tag != ESK_POOL_TAG_NONE && class_ < esk_pool_classes(pool));
     if (esk_pool_slots(pool) != NULL) {
         return esk_pool_slots(pool)->pin(pool, tag, class_, load, context, page,
@@ -125,8 +120,7 @@ int esk_pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
     }
     uint8_t last = (uint8_t)(esk_pool_frames(pool) - 1u);
     uint8_t *order = esk_pool_order(pool, 0);
-    uint8_t found = tags_find(pool->tags, esk_pool_frames(pool),
-                              esk_pool_at(pool, order, last), tag);
+    uint8_t found = esk_pool_find(pool, tag, 0);
     if (found != ESK_POOL_FRAME_NONE) {
         esk_count(&pool->hits);
         esk_pool_pinned(pool, found);

@@ -16,8 +16,9 @@ enum { ESK_POOL_FRAME_NONE = 0xFF };
 /// chip should not multiply for it.
 static inline uint16_t esk_pool_below(const struct esk_pool *pool,
                                       uint8_t class_) {
-    return class_ == 0 ? 0
-                       : (uint16_t)((uint16_t)class_ * esk_pool_frames(pool));
+    return class_ == 0 || esk_pool_classes(pool) == 1
+               ? 0
+               : (uint16_t)((uint16_t)class_ * esk_pool_frames(pool));
 }
 
 /// Tags of the class's slots, by frame.
