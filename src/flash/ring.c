@@ -47,9 +47,7 @@ ESK_APART_IN_ALL esk_page_id esk_ring_page(const struct esk_ring *ring,
     if (offset >= pages) {
         offset = position % pages; /* with a shape, the smaller code */
     }
-    return ESK_SHAPED_RING(ESK_SHAPE_BLOCK * esk_shape_geometry.block_pages,
-                           ring->region.first_page) +
-           offset;
+    return esk_ring_first(ring) + offset;
 }
 
 ESK_OUT_OF_LINE uint16_t esk_rest(uint16_t pages, uint32_t position) {

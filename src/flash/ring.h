@@ -94,6 +94,12 @@ static inline uint32_t esk_ring_pages(const struct esk_ring *ring) {
                            ring->region.pages);
 }
 
+/// Its first page on the device.
+static inline esk_page_id esk_ring_first(const struct esk_ring *ring) {
+    return ESK_SHAPED_RING(ESK_SHAPE_BLOCK * esk_shape_geometry.block_pages,
+                           ring->region.first_page);
+}
+
 /// Whether a full ring refuses, rather than drop.
 static inline bool esk_ring_refuses(const struct esk_ring *ring) {
     return ESK_SHAPED_RING(ESK_SHAPE_REFUSES, ring->refuse);

@@ -10,7 +10,7 @@
 
 /// Number of the page in the region.
 static uint32_t region_page(const struct esk_kv *kv, uint32_t position) {
-    return esk_ring_page(&kv->log, position) - kv->log.region.first_page;
+    return esk_ring_page(&kv->log, position) - esk_ring_first(&kv->log);
 }
 
 uint32_t esk_kv_address(const struct esk_kv *kv, uint32_t position,

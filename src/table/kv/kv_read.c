@@ -124,7 +124,7 @@ uint32_t esk_kv_position(const struct esk_kv *kv, uint32_t address) {
     const struct esk_ring *ring = &kv->log;
     uint32_t pages = esk_ring_pages(ring);
     uint32_t page = address / esk_envelope_page_bytes(&ring->region.envelope);
-    uint32_t tail = esk_ring_page(ring, ring->tail) - ring->region.first_page;
+    uint32_t tail = esk_ring_page(ring, ring->tail) - esk_ring_first(ring);
     return ring->tail + (page >= tail ? page - tail : page + pages - tail);
 }
 
@@ -241,9 +241,9 @@ int esk_kv_record_head(struct esk_kv *kv, uint32_t address,
     bool in_ram = kv->page_at != ESK_KV_NOWHERE &&
                   esk_kv_position(kv, address) == kv->page_at;
     if (at + sizeof head <= page_bytes && !in_ram) {
-        int status =
-            esk_region_peek(region, region->first_page + address / page_bytes,
-                            at, head, sizeof head);
+        int status = esk_region_peek(
+            region, esk_ring_first(&kv->log) + address / page_bytes, at, head,
+            sizeof head);
         head_decode(head, record);
         record->bytes += record->value_bytes;
         if (status == ESK_OK && record->value_bytes != ESK_KV_WORD_LONG) {

@@ -38,7 +38,7 @@ uint32_t esk_kv_ref_position(const struct esk_kv_index_open *index,
                              uint32_t ref) {
     const struct esk_ring *ring = &index->ring;
     uint32_t pages = esk_ring_pages(ring);
-    uint32_t tail = esk_ring_page(ring, ring->tail) - ring->region.first_page;
+    uint32_t tail = esk_ring_page(ring, ring->tail) - esk_ring_first(ring);
     return ring->tail + (ref >= tail ? ref - tail : ref + pages - tail);
 }
 

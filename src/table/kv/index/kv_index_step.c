@@ -44,7 +44,7 @@ static int page_write(struct esk_kv *kv, uint16_t used, uint32_t aux,
     } else {
         ESK_TRY(esk_ring_append(ring, index->node, used, aux, &position));
     }
-    *ref = esk_ring_page(ring, position) - ring->region.first_page;
+    *ref = esk_ring_page(ring, position) - esk_ring_first(ring);
     return ESK_OK;
 }
 

@@ -36,7 +36,7 @@ static esk_page_id page_from(struct esk_tree *tree, uint32_t at) {
     if (ESK_SHAPED_CONFIG(has_journal(tree), true) && at == tree->redo) {
         from = ESK_INPLACE_JOURNAL;
     }
-    return tree->ring.region.first_page + from;
+    return esk_ring_first(&tree->ring) + from;
 }
 
 /// Reads region page `at`, of any kind. As esk_region_read, but an erased page
@@ -73,7 +73,7 @@ static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
     bool verify =
         (esk_volume_flags(tree->table.volume) & ESK_MOUNT_TRUST_LOADS) == 0;
     int status = ESK_E_CORRUPT;
-    if (tag < region->pages) {
+    if (tag < esk_ring_pages(&tree->ring)) {
         status =
             esk_region_read(region, page_from(tree, tag), tag, page, verify);
     }
@@ -88,9 +88,10 @@ static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
 int esk_inplace_program(struct esk_tree *tree, uint32_t at,
                         const uint8_t *page) {
     const struct esk_region *region = &tree->ring.region;
-    esk_increment(&tree->stats.programs);
-    int status = esk_region_program(region, region->first_page + at, page, 0,
-                                    esk_envelope_page_bytes(&region->envelope));
+    esk_count(&tree->stats.programs);
+    int status =
+        esk_region_program(region, esk_ring_first(&tree->ring) + at, page, 0,
+                           esk_envelope_page_bytes(&region->envelope));
     return status == ESK_E_MEDIUM ? ESK_E_WORN : status;
 }
 
