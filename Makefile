@@ -69,7 +69,8 @@ POWERCUT := $(call files,test/powercut,*.c)
 FUZZ := $(call files,test/fuzz,fuzz_*.c)
 REPLAY := $(notdir $(wildcard test/fuzz/corpus/fuzz_*))
 BENCH := $(call files,bench,bench_*.c) bench/series_operations.c \
-    bench/packed_operations.c
+    bench/packed_operations.c bench/leaves_operations.c
+LEAVES := $(call files,bench/leaves,*.c)
 DAMAGE := $(call files,test/damage,*.c)
 # Tests of a core that is compiled for one table: each in the flavour of its
 # name, where it runs its twin of flavour test, too.
@@ -261,7 +262,7 @@ mcu-budgets: setup-tools ## makes the budgets of make mcu again
 	@scripts/mcu --renew
 
 .PHONY: bench
-bench: bench-series bench-tree bench-kv bench-kv-host bench-tnc bench-stores bench-packed bench-sorted bench-command bench-query ## every benchmark
+bench: bench-series bench-tree bench-kv bench-kv-host bench-tnc bench-stores bench-packed bench-sorted bench-leaves bench-command bench-query ## every benchmark
 
 .PHONY: bench-series
 bench-series: setup-check ## the series table's figures; OUT=file.json
@@ -304,6 +305,12 @@ bench-sorted: setup-check ## the sorted value index, and a model of it; OUT=file
 	    build/release/bench/bench_sorted_model
 	@scripts/bench sorted $(if $(OUT),--out $(OUT))
 
+.PHONY: bench-leaves
+bench-leaves: setup-check ## a model of packed leaves of trees; OUT=file.json
+	@$(MAKE) FLAVOUR=release build/release/bench/bench_leaves_model \
+	    build/release/bench/leaves_operations
+	@scripts/bench leaves $(if $(OUT),--out $(OUT))
+
 .PHONY: bench-command
 bench-command: setup-check ## the command's import and start; OUT=file.json
 	@scripts/bench command $(if $(OUT),--out $(OUT))
@@ -336,6 +343,8 @@ results: ## makes docs/results again: bench, size and mcu
 	@.venv/bin/python bench/report_packed.py build/check/packed.json
 	@$(MAKE) bench-sorted OUT=build/check/sorted.json
 	@.venv/bin/python bench/report_sorted.py build/check/sorted.json
+	@$(MAKE) bench-leaves OUT=build/check/leaves.json
+	@.venv/bin/python bench/report_leaves.py build/check/leaves.json
 	@$(MAKE) bench-command OUT=build/check/command.json
 	@.venv/bin/python bench/report_command.py build/check/command.json
 	@$(MAKE) bench-query OUT=build/check/query.json
@@ -467,6 +476,9 @@ $(patsubst %,$(B)/replay/%,$(REPLAY)): \
 $(B)/test/damage/damage: $(call object,$(DAMAGE)) $(LIBRARIES)
 	@mkdir -p $(@D)
 	@$(CC) $(LDFLAGS) -o $@ $(call object,$(DAMAGE)) $(LIBRARIES) -lm
+
+$(B)/bench/bench_leaves_model $(B)/bench/leaves_operations: \
+    $(call object,$(LEAVES))
 
 # Benchmarks against SQLite and LMDB link them.
 LIBS_bench_series_host := -lsqlite3
