@@ -44,13 +44,14 @@ struct table_shape {
     const char *name;
     bool tree;
     bool kv;
-    bool bare;        ///< kv: a store without a volume
-    bool drops;       ///< series: drops its oldest block
-    bool has_var;     ///< series: variable values
-    bool has_indexes; ///< series: value indexes
-    bool packed;      ///< series: its pages are packed
-    bool no_keys;     ///< series: opened without the key index
-    bool erases;      ///< series: rows below a floor are erased
+    bool bare;         ///< kv: a store without a volume
+    bool drops;        ///< series: drops its oldest block
+    bool has_var;      ///< series: variable values
+    bool has_indexes;  ///< series: value indexes
+    bool packed;       ///< series: its pages are packed
+    uint8_t sync_rows; ///< series: rows a sync; 0: about 20, drawn
+    bool no_keys;      ///< series: opened without the key index
+    bool erases;       ///< series: rows below a floor are erased
     /// Series: newest rows are erased a few times, the last time when so many
     /// rows are left to append; 0: never.
     uint8_t break_rows;

@@ -604,7 +604,9 @@ static void rows_add(struct table *table, int stage, struct trial *trial) {
             found(trial, FINDING_WRONG, "append of row %u: out of order",
                   (unsigned)(table->rows - 1));
         }
-        if (n % 17 == 16 && status == ESK_OK) {
+        uint32_t rows = table->of->shape->sync_rows;
+        rows = rows != 0 ? rows : 17;
+        if (n % rows == rows - 1 && status == ESK_OK) {
             status = rows_sync(table);
         }
     }
@@ -658,7 +660,8 @@ static int table_fill(struct table *table) {
     }
     for (uint32_t n = 0; n < rows; n++) {
         ESK_TRY(row_append(table, 0));
-        if (mix64(n) % 23 == 0) {
+        if (shape->sync_rows != 0 ? n % shape->sync_rows == 0
+                                  : mix64(n) % 23 == 0) {
             ESK_TRY(rows_sync(table));
         }
         if (shape->erases && n == rows * 9 / 10) {
