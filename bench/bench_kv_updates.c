@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Updates of a kv table, each made durable: bytes programmed, erases, program
-/// calls, page reads; the reads of an open and of a get; RAM; wear.
+/// calls, page reads; the reads of an open and of a get; RAM; wear. Then what
+/// other calls cost at most, and 999 of 1,000 of them: deletes, batches, steps
+/// of a cursor, and steps ahead.
 ///
 ///     settings: 60 keys of 10 characters in 3 or 4 sectors of 4 KB
 ///     store:    10,000 keys in 1 MB, at shares of live bytes
@@ -18,6 +20,11 @@ enum {
     UPDATES = 5000,
     WARM_UPDATES = 3000,
     GETS = 1000,
+    CALLS = 2000,
+    BATCH_CHANGES = 4,
+    CURSOR_BYTES = 1024,
+    STEP_KEYS = 8,
+    CALLS_MAX = 4 * UPDATES,
     KEYS_MAX = 10000,
     ARENA_BYTES = 1 << 20,
     HOT_KEYS = 4,
@@ -155,32 +162,71 @@ static void table_make(const struct kv_set *set) {
                 "%u B values, %u blocks, pages of %u, %s", set->value_bytes,   \
                 (unsigned)set->blocks, set->page_bytes, load_names[load])
 
+/// Program calls and reads of the medium by calls of one kind.
+struct costs {
+    uint32_t count;
+    double programs[CALLS_MAX];
+    double reads[CALLS_MAX];
+};
+
+static struct costs costs;
+static struct esk_sim_counters call_before;
+
+static void call_begin(void) {
+    call_before = *esk_sim_counters(sim);
+}
+
+static void call_end(void) {
+    const struct esk_sim_counters *after = esk_sim_counters(sim);
+    costs.programs[costs.count] =
+        (double)(after->programs - call_before.programs);
+    costs.reads[costs.count] = (double)(after->reads - call_before.reads);
+    costs.count++;
+}
+
+static void cost_print(const struct kv_set *set, enum load load,
+                       const char *what, double *values) {
+    static const char *const names[] = {"p99.9", "max"};
+    char metric[BENCH_TEXT_BYTES];
+    qsort(values, costs.count, sizeof values[0], bench_compare);
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t at = i == 0 ? costs.count * 999 / 1000 : costs.count - 1;
+        snprintf(metric, sizeof metric, "%s, %s", what, names[i]);
+        figure(metric, values[at], "");
+    }
+}
+
+/// Prints what the calls cost, and forgets them. call: of what kind they are;
+/// programs: whether such a call programs.
+static void costs_print(const struct kv_set *set, enum load load,
+                        const char *call, bool programs) {
+    char what[BENCH_TEXT_BYTES];
+    if (programs) {
+        snprintf(what, sizeof what, "programs %s", call);
+        cost_print(set, load, what, costs.programs);
+    }
+    snprintf(what, sizeof what, "reads %s", call);
+    cost_print(set, load, what, costs.reads);
+    costs.count = 0;
+}
+
 /// Makes updates and prints what they cost.
 static void updates_measure(const struct kv_set *set, enum load load) {
-    static double programs[UPDATES];
     const struct esk_sim_counters *counters = esk_sim_counters(sim);
     uint32_t updates = set->keys > 1000 ? 4 * UPDATES : UPDATES;
     uint32_t warm = set->keys > 1000 ? 4 * set->keys : WARM_UPDATES;
     double total = 0;
-    double most_reads = 0;
     for (uint32_t i = 0; i < warm; i++) {
         put(set, key_draw(set, load));
     }
     struct esk_sim_counters before = *counters;
     for (uint32_t i = 0; i < updates; i++) {
-        uint64_t programs_before = counters->programs;
-        uint64_t reads_before = counters->reads;
+        call_begin();
         put(set, key_draw(set, load));
-        double cost = (double)(counters->programs - programs_before);
-        double reads = (double)(counters->reads - reads_before);
-        total += cost;
-        most_reads = reads > most_reads ? reads : most_reads;
-        if (i >= updates - UPDATES) {
-            programs[i - (updates - UPDATES)] = cost;
-        }
+        call_end();
+        total += costs.programs[i];
     }
     double count = updates;
-    qsort(programs, UPDATES, sizeof programs[0], bench_compare);
     figure("bytes programmed an update",
            (double)(counters->bytes_programmed - before.bytes_programmed) /
                count,
@@ -188,9 +234,102 @@ static void updates_measure(const struct kv_set *set, enum load load) {
     figure("erases a thousand updates",
            1000 * (double)(counters->erases - before.erases) / count, "");
     figure("programs an update, mean", total / count, "");
-    figure("programs an update, p99.9", programs[UPDATES * 999 / 1000], "");
-    figure("programs an update, max", programs[UPDATES - 1], "");
-    figure("reads an update, max", most_reads, "");
+    costs_print(set, load, "an update", true);
+}
+
+/// Deletes keys and puts them again, each synced.
+static void deletes_measure(const struct kv_set *set, enum load load) {
+    for (unsigned i = 0; i < CALLS; i++) {
+        char text[32];
+        uint32_t key = key_draw(set, load);
+        key_make(set, key, text);
+        call_begin();
+        BENCH_DO(esk_kv_delete(kv, text, (uint8_t)set->key_bytes));
+        BENCH_DO(esk_kv_sync(kv));
+        call_end();
+        put(set, key);
+    }
+    costs_print(set, load, "a delete", true);
+}
+
+/// Changes keys that follow one another in synced batches.
+static void batches_measure(const struct kv_set *set, enum load load) {
+    struct esk_kv_change changes[BATCH_CHANGES];
+    char texts[BATCH_CHANGES][32];
+    uint8_t value[256];
+    for (unsigned i = 0; i < CALLS; i++) {
+        uint32_t key = key_draw(set, load);
+        memset(value, (int)i, sizeof value);
+        for (unsigned at = 0; at < BATCH_CHANGES; at++) {
+            key_make(set, (key + at) % set->keys, texts[at]);
+            changes[at] =
+                (struct esk_kv_change){.key = texts[at],
+                                       .value = value,
+                                       .bytes = set->value_bytes,
+                                       .key_bytes = (uint8_t)set->key_bytes};
+        }
+        call_begin();
+        BENCH_DO(esk_kv_change_many(kv, changes, BATCH_CHANGES, NULL));
+        BENCH_DO(esk_kv_sync(kv));
+        call_end();
+    }
+    costs_print(set, load, "a batch of 4", true);
+}
+
+/// Reads keys in order, STEP_KEYS records a call at most.
+static void cursor_measure(const struct kv_set *set, enum load load) {
+    static uint8_t memory[CURSOR_BYTES];
+    const struct esk_kv_query query = {.step_keys = STEP_KEYS};
+    struct esk_kv_cursor cursor;
+    uint8_t key[ESK_KV_KEY_BYTES_MAX];
+    uint8_t bytes = 0;
+    int status = ESK_END;
+    for (unsigned i = 0; i < CALLS; i++) {
+        if (status == ESK_END) {
+            BENCH_DO(
+                esk_kv_cursor_open(kv, &cursor, &query, memory, sizeof memory));
+        }
+        call_begin();
+        status = esk_kv_cursor_next(kv, &cursor, key, &bytes);
+        call_end();
+        BENCH_DO(status > 0 ? ESK_OK : status);
+    }
+    costs_print(set, load, "a cursor step", false);
+}
+
+/// Steps ahead between updates, and the updates.
+static void steps_measure(const struct kv_set *set, enum load load) {
+    static struct costs puts;
+    for (unsigned i = 0; i < CALLS; i++) {
+        uint16_t done = 1;
+        while (done > 0 && costs.count < CALLS_MAX - 1) {
+            call_begin();
+            BENCH_DO(esk_volume_step(&volume, 1, &done));
+            call_end();
+        }
+        call_begin();
+        put(set, key_draw(set, load));
+        call_end();
+        costs.count--;
+        puts.programs[i] = costs.programs[costs.count];
+        puts.reads[i] = costs.reads[costs.count];
+    }
+    costs_print(set, load, "a step ahead", true);
+    memcpy(&costs, &puts, sizeof costs);
+    costs.count = CALLS;
+    costs_print(set, load, "an update between steps", true);
+}
+
+/// Prints what calls cost that the other figures do not have.
+static void calls_measure(const struct kv_set *set, enum load load) {
+    uint64_t then = state; /* the next set draws as without these calls */
+    table_open(set);
+    deletes_measure(set, load);
+    batches_measure(set, load);
+    cursor_measure(set, load);
+    steps_measure(set, load);
+    esk_kv_close(kv);
+    state = then;
 }
 
 static void open_measure(const struct kv_set *set, enum load load) {
@@ -211,11 +350,14 @@ static void open_measure(const struct kv_set *set, enum load load) {
         char text[32];
         uint8_t value[256];
         key_make(set, bench_random(&state, set->keys), text);
+        call_begin();
         BENCH_DO(esk_kv_get(kv, text, (uint8_t)set->key_bytes, value,
                             sizeof value, NULL, NULL));
+        call_end();
     }
     esk_kv_stats(kv, &stats);
     figure("page reads a get", (stats.page_reads - reads) / (double)GETS, "");
+    costs_print(set, load, "a get", false);
     esk_sim_wear(sim, 3, set->blocks, &wear);
     figure("wear, max over mean", wear.max * 1000.0 / wear.mean_milli, "");
     figure("RAM, arena",
@@ -227,6 +369,7 @@ static void set_measure(const struct kv_set *set, enum load load) {
     table_make(set);
     updates_measure(set, load);
     open_measure(set, load);
+    calls_measure(set, load);
     esk_sim_destroy(sim);
     sim = NULL;
 }
