@@ -4,13 +4,15 @@
 
 ctype.py   which C type holds a value
 code.py    statements, and the places where a function goes on
+value.py   a value as C
 values.py  expressions as C
 groups.py  aggregates
 scans.py   how a table's cursor is opened and read
 kv.py      the same of a kv table
 statements.py  statements, one behind the other
 outputs.py the row that a query returns
-emitter.py the calls of eskerdb.sql.emit
+loops.py   the calls of eskerdb.sql.emit that read tables
+emitter.py the others
 table.py   a table's columns as constants
 unit.py    app.h and app.c
 """
@@ -28,7 +30,7 @@ from eskerdb.sql.source import Source
 from eskerdb.sqlc.kv import KvRoom
 from eskerdb.sqlc.table import check_names
 from eskerdb.sqlc.unit import Statement, unit
-from eskerdb.sqlc.values import Refused
+from eskerdb.sqlc.value import Refused
 
 _ROOM = KvRoom()
 

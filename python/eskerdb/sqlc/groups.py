@@ -28,7 +28,7 @@ from eskerdb.sqlc.cexpr import (
     negated,
     relation,
 )
-from eskerdb.sqlc.values import (
+from eskerdb.sqlc.value import (
     Refused,
     TextValue,
     Value,

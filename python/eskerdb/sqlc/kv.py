@@ -19,7 +19,7 @@ from eskerdb.sql import plan as p
 from eskerdb.sql.tables import KV_COLUMNS
 from eskerdb.sqlc.cexpr import FALSE, RELATION, TRUE, C
 from eskerdb.sqlc.code import Text
-from eskerdb.sqlc.values import Refused, TextValue, quoted
+from eskerdb.sqlc.value import Refused, TextValue, quoted
 
 if TYPE_CHECKING:
     from eskerdb.sqlc.writer import Writer

@@ -16,7 +16,7 @@ from eskerdb.sqlc import ctype
 from eskerdb.sqlc.cexpr import FALSE, TRUE, negated
 from eskerdb.sqlc.code import Text, used
 from eskerdb.sqlc.names import Names
-from eskerdb.sqlc.values import Refused, cast
+from eskerdb.sqlc.value import Refused, cast
 
 if TYPE_CHECKING:
     from eskerdb.sqlc.writer import Writer

@@ -18,7 +18,7 @@ from eskerdb.sql.types import Type
 from eskerdb.sqlc import ctype
 from eskerdb.sqlc.cexpr import ATOM, FALSE, RELATION, TRUE, UNARY, C, negated
 from eskerdb.sqlc.groups import Cells
-from eskerdb.sqlc.values import Refused, TextValue, Value, cast
+from eskerdb.sqlc.value import Refused, TextValue, Value, cast
 
 if TYPE_CHECKING:
     from eskerdb.sqlc.writer import Writer

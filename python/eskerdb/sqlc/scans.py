@@ -13,7 +13,7 @@ from eskerdb.sqlc import ctype
 from eskerdb.sqlc.cexpr import FALSE, UNARY, C, all_of, any_of, relation
 from eskerdb.sqlc.code import Body, Text
 from eskerdb.sqlc.names import clean
-from eskerdb.sqlc.values import Refused, Value, cast, integers_compared
+from eskerdb.sqlc.value import Refused, Value, cast, integers_compared
 
 if TYPE_CHECKING:
     from eskerdb.sqlc.writer import Writer

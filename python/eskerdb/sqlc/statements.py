@@ -16,7 +16,7 @@ from eskerdb.sqlc.cexpr import FALSE, TRUE, C
 from eskerdb.sqlc.code import Body, Item, Label, Text
 from eskerdb.sqlc.ctype import BYTES as WIDTHS
 from eskerdb.sqlc.names import LOCALS, Names
-from eskerdb.sqlc.values import Refused, Value
+from eskerdb.sqlc.value import Refused, Value
 
 
 @dataclass

@@ -8,7 +8,7 @@ from eskerdb.sql.plan import TableColumn, TableInfo
 from eskerdb.sqlc import ctype
 from eskerdb.sqlc.names import Names, clean, is_limit
 from eskerdb.sqlc.scans import clean_upper, prefix_of
-from eskerdb.sqlc.values import Refused, quoted
+from eskerdb.sqlc.value import Refused, quoted
 
 
 def check_names(table: TableInfo) -> None:

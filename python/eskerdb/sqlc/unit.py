@@ -22,7 +22,7 @@ from eskerdb.sqlc.kv import KvRoom, members
 from eskerdb.sqlc.names import Names, clean, is_taken
 from eskerdb.sqlc.scans import prefix_of
 from eskerdb.sqlc.statements import Field
-from eskerdb.sqlc.values import Refused
+from eskerdb.sqlc.value import Refused
 
 _STYLE = (
     "{BasedOnStyle: LLVM, ColumnLimit: 80, IndentWidth: 4, "
