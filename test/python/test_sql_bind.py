@@ -165,6 +165,31 @@ def test_the_queries_of_the_paper_are_small_programs(infos, sql, most):
             "SELECT price FROM part WHERE id = 4 AND price > 2 AND 1 = 1",
             ["Project price", "Filter price > 2.0", "Scan part, id = 4"],
         ),
+        (
+            (
+                "SELECT u.key FROM uwa u, sea s, ethylene e"
+                " WHERE (s.key = u.key AND e.key = s.temp) AND u.key > 5"
+            ),
+            [
+                "Project key",
+                "LookupJoin inner: temp = ethylene.key",
+                "MergeJoin inner: key = sea.key",
+                "Scan uwa, key >= 6",
+                "Scan sea, key >= 6",
+                "Scan ethylene",
+            ],
+        ),
+        (
+            "SELECT u.key FROM uwa u JOIN sea s ON 1 JOIN ethylene e ON 1 = 2",
+            [
+                "Project key",
+                "NestedJoin inner",
+                "NestedJoin inner",
+                "Scan uwa, key >= 1, key <= 0",
+                "Scan sea",
+                "Scan ethylene",
+            ],
+        ),
         ("SELECT temp + 2 * 3 FROM uwa", ["Project temp + 6", "Scan uwa"]),
         (
             (

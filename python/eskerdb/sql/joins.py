@@ -35,7 +35,8 @@ class _Side:
 
 def join(planner: Planning, node: lo.FromJoin, where: Sequence[e.Expr]) -> Base:
     """Plans a join under the conditions of WHERE."""
-    on = access.conjuncts(node.condition)
+    on = _untrue(access.conjuncts(node.condition))
+    where = _untrue(where)
     widths = [_width(node.left), _width(node.right)]
     inner = node.kind == "inner"
     late: list[e.Expr] = []
@@ -75,6 +76,10 @@ def join(planner: Planning, node: lo.FromJoin, where: Sequence[e.Expr]) -> Base:
     return _filtered(kept, late)
 
 
+def _untrue(conditions: Sequence[e.Expr]) -> list[e.Expr]:
+    return [c for c in conditions if c != rules.truth(True)]
+
+
 def _filtered(made: Base, late: Sequence[e.Expr]) -> Base:
     """Returns the pairs that meet conditions which come after the join."""
     if not late:
@@ -94,13 +99,14 @@ def _width(source: lo.Source) -> int:
 
 
 def _side_of(condition: e.Expr, width: int) -> int | None:
-    """Returns 0 or 1 for a condition on one side alone, else None."""
+    """Returns 0 or 1 for a condition on one side alone, else None. One on none,
+    as 1 = 2, is on the left one."""
     sides = {
         int(node.index >= width)
         for node in e.walk(condition)
         if isinstance(node, e.Field)
     }
-    return sides.pop() if len(sides) == 1 else None
+    return None if len(sides) == 2 else max(sides, default=0)
 
 
 def _moved(value: e.Expr, by: int) -> e.Expr:
@@ -202,7 +208,7 @@ class _Join:
         self, outer: Base, inner: p.Plan, row: tuple[e.Expr, ...]
     ) -> Base:
         pairs = [fold.simplified(e.replaced(c, row)) for c in self.pairs]
-        test = access.joined([c for c in pairs if c != rules.truth(True)])
+        test = access.joined(_untrue(pairs))
         order = outer.order and replace(outer.order, unique=False, turns=False)
         plan = p.NestedJoin(outer.plan, inner, self.kind, test)
         return Base(plan, row, order)
@@ -253,7 +259,7 @@ class _Join:
         planner, order = self.planner, outer.order
         planner.use(leaf.table)
         scan = p.Scan(planner.number(), leaf.table)
-        test = access.joined([c for c in rest if c != rules.truth(True)])
+        test = access.joined(_untrue(rest))
         field, shift = _outermost(outer.plan, key)
         merges = (
             order is not None and field == order.key and _merges(outer.plan)
