@@ -17,7 +17,7 @@ from eskerdb.sql.tables import crc32c
 VERSION = 1
 BYTES_MAX = 8192
 REGISTERS_MAX = 64
-TABLES_MAX = HELPERS_MAX = 8
+TABLES_MAX = HELPERS_MAX = LOOPS_MAX = 8
 OUTPUTS_MAX = 64
 
 WIDE, FLOATS, TEXT, JOINS, HELPED, RANGED = 1, 2, 4, 8, 16, 32
@@ -136,6 +136,7 @@ class Program:
 
     ops      instructions and labels, in order; `first` come before all others
     outputs  2 bytes each
+    depth    loops that are open, and at most were
     """
 
     flags: int = 0
@@ -145,6 +146,8 @@ class Program:
     helpers: list[bytes] = field(default_factory=list)
     outputs: list[tuple[int, int]] = field(default_factory=list)
     ranges: int = 0
+    depth: int = 0
+    depth_most: int = 0
     first: list[_Op] = field(default_factory=list)
     ops: list[_Op | Label] = field(default_factory=list)
     constants: bytearray = field(default_factory=bytearray)
@@ -219,6 +222,8 @@ class Program:
         """Adds a FOR or FORH, its operands behind the exit in `tail`; returns
         where its body begins."""
         self._flag(name)
+        self.depth += 1
+        self.depth_most = max(self.depth_most, self.depth)
         self.ops.append(_Op(name, bytes([operand]), exit, tail=tail))
         body = Label()
         self.place(body)
@@ -227,6 +232,7 @@ class Program:
     def next(self, name: str, operand: int, body: Label) -> None:
         """Adds a NEXT or NEXTH."""
         self._flag(name)
+        self.depth -= 1
         self.ops.append(_Op(name, bytes([operand]), body=body))
 
     def text(

@@ -144,6 +144,7 @@ class _Writer(Expressions, Emitter):
         for what, count, most in (
             ("registers", program.registers, asm.REGISTERS_MAX),
             ("scans", len(program.tables), asm.TABLES_MAX),
+            ("loops in one another", program.depth_most, asm.LOOPS_MAX),
             ("orders and groups", len(program.helpers), asm.HELPERS_MAX),
             ("outputs", len(program.outputs), asm.OUTPUTS_MAX),
         ):
