@@ -157,11 +157,13 @@ CFLAGS_asan := -O1 -g1 -DESK_ASSERTS=1 -fsanitize=address,undefined \
     -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS_asan := -fsanitize=address,undefined
 
+# With sanitizers: one build less for CI than apart.
 CC_coverage := clang-19
 # Offset enums are added to one another; only clang minds.
-CFLAGS_coverage := -Wno-enum-enum-conversion -O1 -DESK_ASSERTS=1 \
+CFLAGS_coverage := -Wno-enum-enum-conversion -O1 -g1 -DESK_ASSERTS=1 \
+    -fsanitize=address,undefined -fno-sanitize-recover=all \
     -fprofile-instr-generate -fcoverage-mapping
-LDFLAGS_coverage := -fprofile-instr-generate
+LDFLAGS_coverage := -fsanitize=address,undefined -fprofile-instr-generate
 
 CC_fuzz := clang-19
 CFLAGS_fuzz := -Wno-enum-enum-conversion -O1 -g1 -DESK_ASSERTS=1 -fsanitize=fuzzer-no-link,address,undefined \
@@ -197,14 +199,14 @@ demo: setup-demo ## make a volume, write sensor data, query it, show it
 	@.venv/bin/esker demo
 
 .PHONY: test
-test: setup-test ## unit, contract, regression and Python tests
+test: setup-test ## unit, contract, regression, Python tests; DEEP=1: all rounds
 	@$(MAKE) FLAVOUR=release libraries
 	@$(MAKE) FLAVOUR=test tests shapes powercuts
 	@$(foreach f,$(SHAPES),$(MAKE) FLAVOUR=$(f) shapes &&) true
 	@$(MAKE) FLAVOUR=uncounted $(uncounted_program)
 	@$(MAKE) FLAVOUR=narrow $(narrow_programs)
-	@scripts/run_tests --python --readme $(call test_programs,test) \
-	    $(shape_programs) $(uncounted_program) $(narrow_programs)
+	@scripts/run_tests $(if $(DEEP),--deep) --python --readme \
+	    $(call test_programs,test) $(shape_programs) $(uncounted_program) $(narrow_programs)
 
 .PHONY: test-c
 test-c: setup-build ## the C tests alone
@@ -213,7 +215,7 @@ test-c: setup-build ## the C tests alone
 	@scripts/run_tests $(call test_programs,test) $(shape_programs)
 
 .PHONY: test-asan
-test-asan: setup-build ## the C tests under address and UB sanitizers
+test-asan: setup-build ## the C tests under gcc's sanitizers
 	@$(MAKE) FLAVOUR=asan tests
 	@scripts/run_tests $(call test_programs,asan)
 
@@ -236,9 +238,9 @@ fuzz: setup-tools ## every fuzz target for FUZZ_SECONDS=25 each
 	@scripts/run_fuzz $(FUZZ_SECONDS) $(patsubst %.c,build/fuzz/%,$(FUZZ))
 
 .PHONY: coverage
-coverage: setup-tools ## lines and branches of src/ run; VERBOSE=1 lists gaps
+coverage: setup-tools ## sanitizers, and lines and branches run; VERBOSE=1: gaps
 	@$(MAKE) FLAVOUR=coverage tests powercuts
-	@ESK_DEEP=1 scripts/coverage $(if $(VERBOSE),--verbose) \
+	@scripts/coverage $(if $(VERBOSE),--verbose) \
 	    $(call test_programs,coverage) \
 	    --powercut $(patsubst %.c,build/coverage/%,$(POWERCUT))
 

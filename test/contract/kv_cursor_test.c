@@ -342,7 +342,7 @@ ESK_TEST(keys_that_stay_are_returned_once_while_others_change) {
     static const uint32_t sizes[] = {ESK_KV_CURSOR_BYTES(1, 24),
                                      ESK_KV_CURSOR_BYTES(4, 24),
                                      ESK_KV_CURSOR_BYTES(30, 24), MEMORY};
-    uint32_t step = esk_test_rounds(5, 1);
+    uint32_t step = esk_test_rounds(4, 1);
     for (unsigned run = 0; run < RUNS; run++) {
         for (unsigned size = 0; size < 4; size++) {
             for (unsigned i = 0; i < 6; i += step) {

@@ -197,7 +197,7 @@ static int call_make(enum call call) {
 }
 
 static void reads_fail(unsigned run, enum call call, enum read_failure how) {
-    uint32_t step = esk_test_rounds(5, 1);
+    uint32_t step = esk_test_rounds(3, 1);
     for (uint32_t read = 1 + call % step; read < 120; read += step) {
         start(run, 7);
         for (unsigned i = 0; i < 700; i++) {

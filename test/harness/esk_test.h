@@ -47,8 +47,8 @@ struct esk_test_state {
     jmp_buf *asserted; ///< jump target of an expected assertion
 };
 
-/// Whether campaigns in tests are complete: ESK_DEEP is set, as in the step of
-/// `make check` with coverage, and in all of `make nightly`.
+/// Whether campaigns in tests are complete: ESK_DEEP is set, as for the C tests
+/// of `make test DEEP=1`, a step of `make check`, and in all of `make nightly`.
 static inline bool esk_test_is_deep(void) {
     return getenv("ESK_DEEP") != NULL;
 }
