@@ -48,7 +48,7 @@ NIGHTLY_DRAWN ?= 2000
 
 # Folders of port/ that a chip's own tool chain or library builds; on one line,
 # for CMakeLists.txt reads it.
-CHIPS := arduino arduino_file avr cortex_m esp_partition riscv rp2_flash semihosting stm32_hal stm32_qspi wasm zephyr_flash_area
+CHIPS := arduino arduino_file avr cortex_m esp_partition memory riscv rp2_flash semihosting stm32_hal stm32_qspi wasm zephyr_flash_area
 # Of these, those with a fake of the library: their tests run on the host.
 FAKED := $(patsubst port/%/fake,%,$(wildcard port/*/fake))
 

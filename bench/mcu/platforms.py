@@ -133,7 +133,7 @@ PLATFORMS = {
             "-Wl,--stack-first",
             "-Wl,-z,stack-size=8192",
         ],
-        "board": ["port/wasm/board.c", "port/wasm/memory.c"],
+        "board": ["port/wasm/board.c", SIZE.MEMORY],
         "run": ["node", str(ROOT / "port/wasm/run.mjs")],
         "unit": None,
     },
@@ -221,7 +221,7 @@ def compile_flags(name):
 
 
 def compile_one(name, source, output, defines=()):
-    extra = ["-fno-builtin"] if source.startswith("port/wasm") else []
+    extra = ["-fno-builtin"] if source == SIZE.MEMORY else []
     output.parent.mkdir(parents=True, exist_ok=True)
     command = [PLATFORMS[name]["compiler"], *compile_flags(name), *extra]
     must([*command, *defines, "-c", source, "-o", output])

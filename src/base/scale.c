@@ -40,3 +40,21 @@ uint32_t esk_scale(uint32_t times, uint32_t part, uint32_t whole,
 }
 
 #endif
+
+uint32_t esk_quotient_by_shifts(uint32_t value, uint32_t whole,
+                                uint32_t *rest) {
+    uint32_t quotient = 0;
+    uint32_t part = whole;
+    while (part <= value >> 1) {
+        part <<= 1;
+    }
+    for (; part >= whole; part >>= 1) {
+        quotient <<= 1;
+        if (value >= part) {
+            value -= part;
+            quotient++;
+        }
+    }
+    *rest = value;
+    return quotient;
+}

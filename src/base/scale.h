@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// A product over a divisor, without a division instruction.
+/// Division without a division instruction, and without the code of one.
 #ifndef ESK_BASE_SCALE_H
 #define ESK_BASE_SCALE_H
 
@@ -22,6 +22,30 @@ static inline uint32_t esk_scale(uint32_t times, uint32_t part, uint32_t whole,
 #else
 uint32_t esk_scale(uint32_t times, uint32_t part, uint32_t whole,
                    uint32_t *rest);
+#endif
+
+/// value / whole, rounded down, in a loop: scale.c.
+///
+/// whole    not 0.
+/// rest     out: the remainder.
+uint32_t esk_quotient_by_shifts(uint32_t value, uint32_t whole, uint32_t *rest);
+
+/// value / whole, rounded down. An ARM without a divide instruction has 278
+/// bytes for it in its library, made for speed: this is a loop there.
+///
+/// whole    not 0.
+/// rest     out: the remainder.
+#if defined(__arm__) && !defined(__ARM_FEATURE_IDIV)
+static inline uint32_t esk_quotient(uint32_t value, uint32_t whole,
+                                    uint32_t *rest) {
+    return esk_quotient_by_shifts(value, whole, rest);
+}
+#else
+static inline uint32_t esk_quotient(uint32_t value, uint32_t whole,
+                                    uint32_t *rest) {
+    *rest = value % whole;
+    return value / whole;
+}
 #endif
 
 #endif

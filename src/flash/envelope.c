@@ -146,28 +146,34 @@ uint16_t esk_envelope_check_seals(const struct esk_envelope *envelope,
                                   uint8_t *page) {
     uint16_t unit = esk_envelope_unit(envelope, page);
     uint16_t best = 0;
+    uint16_t best_bytes = 0;
     bool all = esk_bytes_are(page, ESK_ENVELOPE_OPENING,
                              esk_envelope_erased(envelope));
     bool newest = false;
     for (uint8_t number = 1; number < UINT8_MAX; number++) {
-        uint16_t room = elements_max(envelope, unit, number);
-        if (room == 0 || room < best) {
+        uint16_t end = (uint16_t)(esk_envelope_page_bytes(envelope) -
+                                  (uint16_t)number * ESK_SEAL_BYTES);
+        uint16_t room = (uint16_t)(end - ESK_ENVELOPE_BYTES);
+        if (room < unit || room < best_bytes) {
             break; /* elements begin here */
         }
-        const uint8_t *seal = page + esk_envelope_page_bytes(envelope) -
-                              (uint16_t)number * ESK_SEAL_BYTES;
+        const uint8_t *seal = page + end;
         if (esk_bytes_are(seal, ESK_SEAL_BYTES,
                           esk_envelope_erased(envelope))) {
             break;
         }
         uint16_t count = esk_load_u16(seal + ESK_ENVELOPE_COUNT);
-        uint16_t bytes = (uint16_t)(ESK_ENVELOPE_BYTES - ESK_ENVELOPE_OPENING +
-                                    (uint16_t)(count * unit));
-        newest = count > best && count <= room &&
+        uint32_t bytes = (uint32_t)count * unit;
+        newest = count > best && bytes <= room &&
                  closing_names(envelope, seal) &&
                  esk_load_u32(seal + ESK_ENVELOPE_CHECKSUM) ==
-                     page_sum(envelope, seal, page, bytes);
-        best = newest ? count : best;
+                     page_sum(envelope, seal, page,
+                              (uint16_t)(ESK_ENVELOPE_BYTES -
+                                         ESK_ENVELOPE_OPENING + bytes));
+        if (newest) {
+            best = count;
+            best_bytes = (uint16_t)bytes;
+        }
     }
     if (best > 0) {
         closing_write(envelope, envelope->kind, page, best);

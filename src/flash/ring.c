@@ -22,6 +22,7 @@
 
 #include "base/counter.h"
 #include "base/inline.h"
+#include "base/scale.h"
 
 enum {
     TRIES_MAX = 4, ///< programs of a page in one call
@@ -45,7 +46,8 @@ ESK_APART_IN_ALL esk_page_id esk_ring_page(const struct esk_ring *ring,
         offset += pages;
     }
     if (offset >= pages) {
-        offset = position % pages; /* with a shape, the smaller code */
+        /* With a shape, the smaller code. */
+        (void)esk_quotient(position, pages, &offset);
     }
     return esk_ring_first(ring) + offset;
 }

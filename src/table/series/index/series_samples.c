@@ -10,6 +10,7 @@
 /// A key costs only its own bytes. When RAM is full, cells become twice as
 /// wide. With rows at an even rate a lookup is one read or two. A pause within
 /// a cell costs a search there; a spline with an index log has no such cost.
+#include "base/scale.h"
 #include "table/series/series_rows.h"
 
 /// At the start of the part's memory.
@@ -101,8 +102,10 @@ static void samples_guess(struct esk_series *series, esk_key key,
         part >>= 1;
     }
     if (part < whole) {
+        uint32_t rest = 0;
         *position +=
-            (uint32_t)(uint16_t)(end - at) * (uint16_t)part / (uint16_t)whole;
+            esk_quotient((uint32_t)(uint16_t)(end - at) * (uint16_t)part,
+                         (uint16_t)whole, &rest);
     }
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The memory functions for a module without a C library: byte loops, small
-/// rather than fast. Compile with -fno-builtin, or they call themselves.
+/// The memory functions for a program without a C library, or with one whose
+/// functions are made for speed: newlib's take 484 bytes on a Cortex-M0+. Byte
+/// loops, small rather than fast. Compile with -fno-builtin and without
+/// link-time optimisation, or they call themselves.
 #include <stdint.h>
-
-#include "string.h"
+#include <string.h>
 
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes) {
     uint8_t *target = to;
