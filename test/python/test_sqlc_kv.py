@@ -206,3 +206,10 @@ def test_what_is_not_compiled_is_refused(sql, message):
     with pytest.raises(Refusal) as refused:
         compile_text(SCHEMA, f"-- name: q\n{sql};", "app")
     assert message in refused.value.message
+
+
+def test_a_condition_on_a_value_is_refused_where_it_stands():
+    sql = "-- name: q\nSELECT key FROM conf WHERE value = '5'"
+    with pytest.raises(Refusal, match="only an output") as refused:
+        compile_text(SCHEMA, sql, "app")
+    assert (refused.value.line, refused.value.column) == (2, 28)

@@ -50,10 +50,10 @@ class Unsupported(Exception):
         self.span = span
 
 
-def slots_of(kind: Type) -> int:
+def slots_of(kind: Type, span: e.Span = e.NOWHERE) -> int:
     """Returns how many registers a value takes."""
     if kind.kind == "blob" or (kind.kind == "text" and not kind.bytes):
-        raise Unsupported("a text of any length is no value of a program")
+        raise Unsupported("a text of any length is no value of a program", span)
     return -(-kind.bytes // SLOT) if kind.kind == "text" else 1
 
 
@@ -146,7 +146,7 @@ class Expressions:
 
     def value(self, expr: e.Expr, into: int | None = None) -> int:
         """Computes a value that takes one register; returns which."""
-        if slots_of(expr.type) > 1:
+        if slots_of(expr.type, expr.span) > 1:
             raise Unsupported("a text is no number", expr.span)
         fixed = self._fixed(expr)
         if fixed is None:
@@ -462,8 +462,8 @@ class Expressions:
             return [first]
         if isinstance(expr, e.Parameter):
             return self._referred(expr, into, width)
-        count = -(-width // SLOT) if width else slots_of(expr.type)
-        own = slots_of(expr.type)
+        count = -(-width // SLOT) if width else slots_of(expr.type, expr.span)
+        own = slots_of(expr.type, expr.span)
         if isinstance(expr, (e.Case, e.Substr)):
             first = self.temporaries(count) if into is None else into
             if isinstance(expr, e.Case):
@@ -490,7 +490,7 @@ class Expressions:
         self, expr: e.Parameter, into: int | None, width: int
     ) -> list[int]:
         """Loads the text that a parameter refers to."""
-        own = slots_of(expr.type)
+        own = slots_of(expr.type, expr.span)
         count = max(own, -(-width // SLOT))
         if expr.type.bytes > _TEXT_MOST:
             raise Unsupported(
@@ -508,7 +508,7 @@ class Expressions:
         """Returns the first of the registers, in a row, of a text, and its
         bytes."""
         width = expr.type.bytes
-        count = slots_of(expr.type)
+        count = slots_of(expr.type, expr.span)
         if width > _TEXT_MOST:
             raise Unsupported(
                 f"length() and substr() of more than {_TEXT_MOST} bytes",
@@ -537,7 +537,9 @@ class Expressions:
             return self.number(text_slots(b"", 1)[0])
         if isinstance(expr, e.Constant):
             data = expr.value.encode()
-            return self.number(text_slots(data, slots_of(expr.type))[i])
+            return self.number(
+                text_slots(data, slots_of(expr.type, expr.span))[i]
+            )
         if isinstance(expr, e.Variable):
             return self.variables[expr.index] + i
         if isinstance(expr, e.Result):

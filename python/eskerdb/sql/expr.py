@@ -303,7 +303,9 @@ def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
 
 
 def replaced(expr: Expr, row: tuple[Expr, ...]) -> Expr:
-    """Returns the expression with each Field replaced by that of `row`."""
+    """Returns the expression with each Field replaced by that of `row`, which
+    stands where the Field does unless it has a place."""
     if isinstance(expr, Field):
-        return row[expr.index]
+        found = row[expr.index]
+        return found if found.span[1] else replace(found, span=expr.span)
     return rebuilt(expr, lambda child: replaced(child, row))

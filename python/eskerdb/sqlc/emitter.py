@@ -126,7 +126,7 @@ class CEmitter(Loops, Emitter):
         source = self.sources[expr.scan]
         column = source.scan.table.columns[expr.index]
         if isinstance(source, KvSource):
-            return source.text(column)
+            return source.text(column, expr.span)
         if column.kind not in ("text", "bytes") or column.missing is not None:
             raise Refused(
                 f"column '{column.name}' of type {column.kind} is not "

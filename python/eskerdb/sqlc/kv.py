@@ -82,12 +82,13 @@ class KvSource:
             f"&{self._key_bytes})"
         )
 
-    def text(self, column: p.TableColumn) -> TextValue:
+    def text(self, column: p.TableColumn, span: e.Span) -> TextValue:
         """Returns a column of the current row: the key."""
         if column != KV_COLUMNS[0]:
             raise Refused(
                 f"'{column.name}' of a kv table is only an output: values "
-                "differ in type"
+                "differ in type",
+                span,
             )
         return self.key
 
