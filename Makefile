@@ -125,13 +125,13 @@ CFLAGS_shape_bare := -O1 -g1 -DESK_ASSERTS=1 \
 
 # A core for one table has only its kind.
 OTHERS_THAN_shape := table/kv table/tree
-OTHERS_THAN_shape_tree := table/kv table/series
-OTHERS_THAN_shape_kv := table/tree table/series
-OTHERS_THAN_shape_kv_index := table/tree table/series
-OTHERS_THAN_shape_bare := table/tree table/series
+OTHERS_THAN_shape_tree := table/kv table/series index/sorted
+OTHERS_THAN_shape_kv := table/tree table/series index/sorted
+OTHERS_THAN_shape_kv_index := table/tree table/series index/sorted
+OTHERS_THAN_shape_bare := table/tree table/series index/sorted
 ifneq ($(filter shape%,$(FLAVOUR)),)
-CORE := $(filter-out $(addsuffix /%,$(addprefix src/,index/sorted \
-    $(OTHERS_THAN_$(FLAVOUR)))),$(CORE))
+CORE := $(filter-out $(addsuffix /%,$(addprefix src/,$(OTHERS_THAN_$(FLAVOUR)))),\
+    $(CORE))
 endif
 
 # Without counters: no call of the core may depend on them.

@@ -57,6 +57,16 @@ struct table {
     struct reads reads;
 };
 
+/// Mounts the index: its rings are one behind the other.
+static void index_mount(struct table *table, uint32_t tail, uint32_t head) {
+    struct esk_ring_config rings = {.table = 1, .seed = 7, .ahead = 1};
+    const uint32_t *count = table->blocks;
+    const struct esk_sorted_blocks blocks[ESK_SORTED_LEVELS] = {
+        {.blocks = count[0]}, {.block = count[0], .blocks = count[1]}};
+    BENCH_DO(esk_sorted_mount(&table->sorted, &table->volume, &rings, blocks,
+                              tail, head, &table->stats));
+}
+
 /// Makes an empty index with rings of table->blocks.
 static void index_make(struct table *table) {
     const struct settings *settings = table->settings;
@@ -67,7 +77,6 @@ static void index_make(struct table *table) {
                                        .span_max = 2048,
                                        .fan = settings->fan,
                                        .extra = settings->extra};
-    struct esk_ring_config rings = {.table = 1, .seed = 7, .ahead = 1};
     struct esk_sim_config sim = {
         .geometry = {.block_count = table->blocks[0] + table->blocks[1],
                      .block_pages = BLOCK_PAGES,
@@ -81,8 +90,7 @@ static void index_make(struct table *table) {
     esk_sorted_carve(&table->sorted, &arena, &config, BENCH_PAGE_BYTES);
     BENCH_HOLDS(esk_arena_fits(&arena));
     table->arena_used = arena.used;
-    BENCH_DO(esk_sorted_mount(&table->sorted, &table->volume, &rings,
-                              table->blocks, 0, 0, &table->stats));
+    index_mount(table, 0, 0);
 }
 
 static uint32_t tail_of(const struct table *table) {
@@ -195,13 +203,10 @@ static void run(struct table *table, uint32_t *programs,
 static uint32_t mount_reads(struct table *table) {
     struct esk_sorted_config config = table->sorted.config;
     struct esk_arena arena = {.start = table->arena, .bytes = ARENA_BYTES};
-    struct esk_ring_config rings = {.table = 1, .seed = 7, .ahead = 1};
     uint32_t end = table->sorted.end;
     memset(&table->stats, 0, sizeof table->stats);
     esk_sorted_carve(&table->sorted, &arena, &config, BENCH_PAGE_BYTES);
-    BENCH_DO(esk_sorted_mount(&table->sorted, &table->volume, &rings,
-                              table->blocks, tail_of(table), table->head,
-                              &table->stats));
+    index_mount(table, tail_of(table), table->head);
     table->held_max = end - esk_sorted_next(&table->sorted);
     return table->stats.reads;
 }

@@ -19,10 +19,11 @@ HEAD = """# A sorted value index
 
 Made by `make bench-sorted OUT=file.json` and `bench/report_sorted.py
 file.json`; the figures are in `sorted.json`. The index is that of
-`src/index/sorted`, whose README has the idea, the promises and the bytes. **No
-table has it yet**: `bench/bench_sorted.c` feeds it with values and a simulator
-of two rings, programs its pages, and counts what is read. The sizes were chosen
-with a model, `bench/bench_sorted_model.c`, whose figures follow.
+`src/index/sorted`, whose README has the idea and the promises. Here it stands
+alone: `bench/bench_sorted.c` feeds it with values and a simulator of two rings,
+programs its pages, and counts what is read. `bench/bench_sorted_table.c` does
+the same through a series. The sizes were chosen with a model,
+`bench/bench_sorted_model.c`, whose figures follow.
 
 The table is the one of `series.md`: 100,000 rows of 16 bytes, pages of 512
 bytes, 31 rows a page; `sea_surface_temp` has 19,225 rows of 12. It is a ring
@@ -53,13 +54,8 @@ SUMMARY = """## What it shows
 """
 OPEN = """## What is not there
 
-The index is a part of no table: the catalog, `CREATE INDEX ... USING SORTED`,
-`esker plan`, check, salvage, the Python package and golden images do not know
-it. What a series has to do is in `src/index/sorted/README.md`, "What the caller
-owes": it adds each data page that is programmed, makes one step, hands its tail
-on, feeds after a mount what no run covers, and asks `esk_sorted_find` where a
-cursor asks the summary for the next data page. Columns of 8 bytes are not
-covered.
+Columns of 8 bytes are not covered, and a table has one sorted index. `esker
+plan` does not price it, and no golden image has one.
 
 """
 MODEL = """## The model

@@ -61,7 +61,7 @@
 /// alone, esk_series_part_samples.
 /// key_index_bytes  config.key_index_bytes, not 0: 256.
 #define ESK_SERIES_LOG_BYTES(key_index_bytes)                                  \
-    (ESK_ARENA_PIECE(ESK_BY_POINTER(167, 188, 256) +                           \
+    (ESK_ARENA_PIECE(ESK_BY_POINTER(169, 192, 264) +                           \
                      ESK_BY_POINTER(4, 8, 6) * (uint32_t)sizeof(esk_key)) +    \
      ESK_ARENA_PIECE(key_index_bytes))
 #define ESK_SERIES_KEYS_BYTES(key_index_bytes)                                 \
@@ -111,6 +111,20 @@
     ESK_ARENA_PIECE((uint32_t)(entry_bytes) + (steps_bytes))
 #define ESK_SERIES_STEPS_BYTES(bitmap_bits)                                    \
     (1u + (UINT32_C(32) << ((bitmap_bits) / 32u)))
+
+/// A sorted index: esk_series_part_sorted.
+/// entries  as in its specification, not 0: 4608; a multiple of 256
+/// fan      the same, not 0: 5
+#define ESK_SERIES_SORTED_BYTES(page_bytes, entries, fan)                      \
+    (ESK_ARENA_PIECE(ESK_SERIES_SORTING_BYTES) +                               \
+     ESK_ARENA_PIECE(4u * (uint32_t)(entries)) +                               \
+     ESK_ARENA_PIECE(2u * (uint32_t)(entries)) +                               \
+     ESK_ARENA_PIECE((entries) / 8u < 512u ? (entries) / 8u : 512u) +          \
+     (3u + (uint32_t)(fan)) * ESK_ARENA_PIECE(page_bytes) +                    \
+     2u * ESK_ARENA_PIECE(4u * ((uint32_t)(entries) / 9u)) +                   \
+     2u * ESK_ARENA_PIECE((uint32_t)(page_bytes) - 32u) +                      \
+     2u * ESK_ARENA_PIECE(((uint32_t)(page_bytes) - 32u) / 4u))
+#define ESK_SERIES_SORTING_BYTES ESK_BY_POINTER(2013, 2336, 2520)
 
 /// esk_series_parts_all, for a table without variable column, sync journal and
 /// value indexes.

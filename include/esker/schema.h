@@ -116,9 +116,24 @@ struct esk_column {
     uint8_t mode; ///< enum esk_pack_mode; 0 if the table is not packed
 };
 
-/// One value index: a zone map, and a bitmap when bitmap_bits is not 0.
+/// What a value index is. A column may have one of each kind.
+enum esk_index_kind {
+    ESK_INDEX_SUMMARY = 0, ///< of each page: a zone map, and a bitmap
+    /// The column's values in their order, with the pages that have them: for
+    /// few rows in the middle of noisy data. At most one in a table. For
+    /// programs with some 40 KB of RAM; needs esk_series_part_sorted.
+    ESK_INDEX_SORTED = 1,
+};
+
+enum {
+    ESK_SORTED_ENTRIES_MIN = 256, ///< of struct esk_index_spec; also the unit
+};
+
+/// One value index: a zone map, and a bitmap when bitmap_bits is not 0; or a
+/// sorted one.
 struct esk_index_spec {
-    uint8_t column; ///< a numeric column of at most 8 bytes, not the key
+    uint8_t column; ///< a numeric column of at most 8 bytes, not the key;
+                    ///< sorted: of at most 4
     /// 0, 8, 16, 32 or 64. With 64, ten rows anywhere in noisy data cost the
     /// fewest page reads; data that changes slowly needs none.
     uint8_t bitmap_bits;
@@ -127,6 +142,15 @@ struct esk_index_spec {
     /// learned, a grid fitted to each page's own range.
     const void *edges;
     uint8_t edge_count; ///< < bitmap_bits when edges are given
+    uint8_t kind;       ///< enum esk_index_kind
+
+    /* Of a sorted index, whose bitmap_bits, edges and edge_count are 0. */
+
+    /// Runs of values that are merged at a time, 2 .. 8; 0: 5.
+    uint8_t fan;
+    /// Values in RAM, of 6 bytes each, 256 .. 65,280, rounded down to a
+    /// multiple of 256; 0: 4,608. With more of them a query reads fewer pages.
+    uint16_t entries;
 };
 
 /// The part of a specification that tables of all kinds have: struct
@@ -193,6 +217,9 @@ enum esk_fault_kind {
     ESK_FAULT_OTHER_CODEC, ///< enum esk_codec
     ESK_FAULT_OTHER_CELLS, ///< cell_bytes
     ESK_FAULT_OTHER_MODE,  ///< of a column, as the catalog has it: 0 for raw
+
+    ESK_FAULT_INDEX_SORTED, ///< entries or fan of a sorted index are out of
+                            ///< range, it has buckets, or it is the second one
 };
 
 struct esk_fault {

@@ -163,6 +163,11 @@ struct esk_series_spec {
     uint16_t cell_bytes;   ///< packed: what a get decodes at most, a power of
                            ///< two from 64 on, at most a page; 0: 256, and 512
                            ///< for rows of more than 20 bytes
+    /// With a sorted index, as esk_series_sorted_blocks says: blocks of the
+    /// data region that are for its runs that are to be merged, and for merged
+    /// ones, 2 or more; else 0.
+    uint32_t sorted_blocks;
+    uint32_t merged_blocks;
 };
 
 /// What the catalog has of a series beside its schema.
@@ -199,6 +204,14 @@ int esk_series_cells(const struct esk_table_info *info,
 /// else 0. Asserts that the geometry is valid.
 uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
                                uint16_t row_bytes, uint32_t data_blocks);
+
+/// Sets the blocks of the sorted index in `spec`, for rows in up to
+/// `data_blocks` blocks; add them to spec->data_blocks if that is not 0. With
+/// fewer the index forgets the oldest rows' values, and queries read their
+/// pages.
+void esk_series_sorted_blocks(const struct esk_geometry *geometry,
+                              struct esk_series_spec *spec,
+                              uint32_t data_blocks);
 
 /// Checks `spec` for pages of `page_bytes`, as a series.
 /// Returns ESK_OK; ESK_E_SCHEMA with `fault` filled in.
@@ -258,6 +271,8 @@ struct esk_series_parts {
     const struct esk_series_breaks *breaks;
     const struct esk_series_packed *packed;     ///< packed tables
     const struct esk_packed_decimals *decimals; ///< their decimal columns
+    /// A sorted index (ESK_INDEX_SORTED); needs the log and `values`.
+    const struct esk_series_sorted *sorted;
 };
 
 extern const struct esk_series_keys esk_series_part_keys;
@@ -273,6 +288,7 @@ extern const struct esk_series_back esk_series_part_back;
 extern const struct esk_series_breaks esk_series_part_breaks;
 extern const struct esk_series_packed esk_series_part_packed;
 extern const struct esk_packed_decimals esk_series_part_decimals;
+extern const struct esk_series_sorted esk_series_part_sorted;
 
 /// Every part.
 extern const struct esk_series_parts esk_series_parts_all;
@@ -302,8 +318,9 @@ struct esk_series_plan {
     uint32_t above; ///< pages from run_end to here are read
     uint32_t window_base;
     uint32_t index_position;
-    uint32_t group;      ///< the group of group_mask; UINT32_MAX: none
-    uint64_t window;     ///< which of the next 64 entries of the run match
+    uint32_t group;  ///< the group of group_mask; UINT32_MAX: none
+    uint32_t asked;  ///< data position + 1 that a step asked a sorted index of
+    uint64_t window; ///< which of the next 64 entries of the run match
     uint64_t group_mask; ///< which index pages of the group match
     struct esk_series_bounds ranges[ESK_SERIES_RANGES_MAX];
 };

@@ -96,11 +96,13 @@ struct esk_volume {
 
 /// What a region of a table is for. On flash.
 enum esk_region_role {
-    ESK_REGION_DATA = 0,  ///< rows, the pages of a tree, or a kv log
-    ESK_REGION_INDEX = 1, ///< index pages
-    ESK_REGION_VAR = 2,   ///< values of a variable column
-    ESK_REGION_SYNC = 3,  ///< sync journal
-    ESK_REGION_COUNT = 4,
+    ESK_REGION_DATA = 0,   ///< rows, the pages of a tree, or a kv log
+    ESK_REGION_INDEX = 1,  ///< index pages
+    ESK_REGION_VAR = 2,    ///< values of a variable column
+    ESK_REGION_SYNC = 3,   ///< sync journal
+    ESK_REGION_SORTED = 4, ///< a sorted index: runs that are to be merged
+    ESK_REGION_MERGED = 5, ///< the same: merged runs
+    ESK_REGION_COUNT = 6,
 };
 
 /// Room of a region of an open table, and wear of its blocks. Writing `pages`

@@ -356,6 +356,18 @@ int esk_descriptor_index(struct esk_descriptor *descriptor,
     spec->bitmap_bits = head[ESK_CATALOG_INDEX_BITMAP_BITS];
     spec->edge_count = head[ESK_CATALOG_INDEX_EDGE_COUNT];
     spec->edges = NULL;
+    spec->kind = ESK_INDEX_SUMMARY;
+    spec->fan = 0;
+    spec->entries = 0;
+    if (head[ESK_CATALOG_INDEX_KIND] == ESK_CATALOG_INDEX_SORTED) {
+        spec->kind = ESK_INDEX_SORTED;
+        spec->bitmap_bits = 0;
+        spec->edge_count = 0;
+        spec->fan = head[ESK_CATALOG_INDEX_FAN];
+        spec->entries = (uint16_t)(head[ESK_CATALOG_INDEX_ENTRIES] *
+                                   (unsigned)ESK_SORTED_ENTRIES_MIN);
+        return ESK_OK;
+    }
     return head[ESK_CATALOG_INDEX_KIND] == ESK_CATALOG_INDEX_SUMMARY
                ? ESK_OK
                : ESK_E_UNSUPPORTED;

@@ -148,6 +148,11 @@ static void writer_put_index(struct esk_catalog_writer *writer,
     head[ESK_CATALOG_INDEX_COLUMN] = index->column;
     head[ESK_CATALOG_INDEX_BITMAP_BITS] = index->bitmap_bits;
     head[ESK_CATALOG_INDEX_EDGE_COUNT] = edges;
+    if (index->kind == ESK_INDEX_SORTED) {
+        head[ESK_CATALOG_INDEX_KIND] = ESK_CATALOG_INDEX_SORTED;
+        head[ESK_CATALOG_INDEX_ENTRIES] = esk_sorted_entries(index);
+        head[ESK_CATALOG_INDEX_FAN] = esk_sorted_fan(index);
+    }
     esk_writer_put(writer, head, sizeof head);
     esk_writer_put(writer, index->edges, bytes);
 }

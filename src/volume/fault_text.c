@@ -43,6 +43,7 @@ const char *esk_fault_text(uint8_t kind) {
         "the existing table is packed, or is not",
         "the existing table has other cell_bytes",
         "the existing column has another mode",
+        "one sorted index a table, of 256 entries or more and a fan of 2 to 8",
     };
     if (kind >= sizeof texts / sizeof texts[0]) {
         return "unknown fault";

@@ -7,7 +7,14 @@
 #include "flash/envelope.h"
 #include "volume/schema_plan.h"
 
-enum { BYTES_WIDTH_MAX = 1024 };
+enum {
+    BYTES_WIDTH_MAX = 1024,
+    SORTED_ENTRIES_DEFAULT = 4608,
+    SORTED_FAN_DEFAULT = 5,
+    SORTED_FAN_MIN = 2,
+    SORTED_FAN_MAX = 8,
+    SORTED_WIDTH_MAX = 4,
+};
 
 uint16_t esk_type_bytes(uint8_t type, uint16_t bytes) {
     if (type == ESK_TYPE_BYTES) {
@@ -68,7 +75,28 @@ static bool bitmap_bits_are_good(uint8_t bits) {
     return bits == 0 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
 }
 
+uint8_t esk_sorted_entries(const struct esk_index_spec *spec) {
+    uint16_t entries =
+        spec->entries != 0 ? spec->entries : SORTED_ENTRIES_DEFAULT;
+    return (uint8_t)(entries / (unsigned)ESK_SORTED_ENTRIES_MIN);
+}
+
+uint8_t esk_sorted_fan(const struct esk_index_spec *spec) {
+    return spec->fan != 0 ? spec->fan : SORTED_FAN_DEFAULT;
+}
+
+bool esk_sorted_is_sound(uint8_t entries, uint8_t fan, uint8_t type) {
+    uint8_t width = esk_order_width(type);
+    return width > 0 && width <= SORTED_WIDTH_MAX && entries > 0 &&
+           fan >= SORTED_FAN_MIN && fan <= SORTED_FAN_MAX;
+}
+
 bool esk_index_is_sound(const struct esk_index_spec *spec, uint8_t type) {
+    if (spec->kind == ESK_INDEX_SORTED) {
+        return esk_sorted_is_sound(
+            (uint8_t)(spec->entries / (unsigned)ESK_SORTED_ENTRIES_MIN),
+            spec->fan, type);
+    }
     return esk_type_is_number(type) &&
            bitmap_bits_are_good(spec->bitmap_bits) &&
            (spec->edge_count == 0 || spec->edge_count < spec->bitmap_bits);

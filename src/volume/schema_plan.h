@@ -29,4 +29,11 @@ uint8_t esk_mode_stored(uint8_t type, uint8_t mode, bool is_key);
 /// Whether an index of a catalog is valid on a column of `type`.
 bool esk_index_is_sound(const struct esk_index_spec *spec, uint8_t type);
 
+/// What the catalog has of a sorted index: its entries / 256, and its fan.
+uint8_t esk_sorted_entries(const struct esk_index_spec *spec);
+uint8_t esk_sorted_fan(const struct esk_index_spec *spec);
+
+/// Whether these can be, for a column of `type`.
+bool esk_sorted_is_sound(uint8_t entries, uint8_t fan, uint8_t type);
+
 #endif

@@ -81,13 +81,18 @@ enum esk_catalog_column_offset {
 /// In an index's entry.
 enum esk_catalog_index_offset {
     ESK_CATALOG_INDEX_ENTRY_BYTES = 0, ///< u16, bytes behind these two
-    ESK_CATALOG_INDEX_KIND = 2,        ///< u8, 1: summary
+    ESK_CATALOG_INDEX_KIND = 2,        ///< u8, 1: summary, 2: sorted
     ESK_CATALOG_INDEX_COLUMN = 3,      ///< u8
     ESK_CATALOG_INDEX_BITMAP_BITS = 4, ///< u8
     ESK_CATALOG_INDEX_EDGE_COUNT = 5,  ///< u8
+    ESK_CATALOG_INDEX_ENTRIES = 4, ///< u8, sorted: entries of the buffer / 256
+    ESK_CATALOG_INDEX_FAN = 5,     ///< u8, sorted: runs merged at a time
 };
 
-enum { ESK_CATALOG_INDEX_SUMMARY = 1 };
+enum esk_catalog_index_kind {
+    ESK_CATALOG_INDEX_SUMMARY = 1,
+    ESK_CATALOG_INDEX_SORTED = 2,
+};
 
 /// Tags of options. A reader skips an unknown tag; a feature word says whether
 /// that is allowed.

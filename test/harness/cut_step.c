@@ -225,8 +225,12 @@ bool cut_model_series_make(const struct cut_config *config,
     side->arena_bytes = SIDE_ARENA_BYTES + 4u * config->geometry.page_bytes;
     side->arena = malloc(side->arena_bytes);
     uint32_t meta = config->geometry.block_pages > 1 ? META_BLOCKS : META_PAGES;
-    sim.geometry.block_count = meta + table->data_blocks + table->index_blocks +
-                               table->var_blocks + SIDE_BLOCKS;
+    sim.geometry.block_count =
+        meta + table->data_blocks + table->index_blocks + table->var_blocks +
+        SIDE_BLOCKS +
+        (table->sorted
+             ? ESK_MODEL_SERIES_SORTED_BLOCKS + ESK_MODEL_SERIES_MERGED_BLOCKS
+             : 0);
     int status = ESK_E_WORN;
     /* Bad blocks can leave a ring or a meta half too little: draw again. */
     for (uint32_t i = 0; i < MAKE_TRIES; i++) {

@@ -79,24 +79,37 @@ static void schema_make(struct esk_model_series *model) {
         .column = model->w_column,
         .bitmap_bits = 16,
     };
+    if (table->sorted) {
+        model->indexes[table->index_count] =
+            (struct esk_index_spec){.kind = ESK_INDEX_SORTED,
+                                    .column = model->v_column,
+                                    .entries = ESK_SORTED_ENTRIES_MIN,
+                                    .fan = 2};
+    }
 }
 
 static int table_create(struct esk_model_series *model) {
     const struct esk_model_series_table *table = &model->table;
+    uint32_t sorted = table->sorted ? ESK_MODEL_SERIES_SORTED_BLOCKS +
+                                          ESK_MODEL_SERIES_MERGED_BLOCKS
+                                    : 0;
     struct esk_series_spec spec = {
         .table = {.name = "log",
                   .columns = model->columns,
                   .column_count = model->column_count,
                   .row_bytes = model->row_bytes,
                   .key_column = model->key_column},
-        .indexes = table->index_count > 0 ? model->indexes : NULL,
-        .index_count = table->index_count,
+        .indexes =
+            table->index_count > 0 || table->sorted ? model->indexes : NULL,
+        .index_count = (uint8_t)(table->index_count + (table->sorted ? 1 : 0)),
+        .sorted_blocks = table->sorted ? ESK_MODEL_SERIES_SORTED_BLOCKS : 0,
+        .merged_blocks = table->sorted ? ESK_MODEL_SERIES_MERGED_BLOCKS : 0,
         .full_policy = table->full_policy,
         .keys_repeat = table->keys_repeat,
         .group_pages = table->group_pages,
         .run_pages = table->run_pages,
         .sync_blocks = table->sync_blocks,
-        .data_blocks = table->data_blocks,
+        .data_blocks = table->data_blocks + sorted,
         .index_blocks = table->index_blocks,
         .var_blocks = table->var_blocks,
         .codec = table->packed ? ESK_CODEC_PACKED : ESK_CODEC_RAW,

@@ -46,6 +46,8 @@ enum {
     ESK_MODEL_SERIES_ROWS_MAX = 8192,
     ESK_MODEL_SERIES_ROW_BYTES_MAX = 1200,
     ESK_MODEL_SERIES_VALUE_BYTES_MAX = 16384,
+    ESK_MODEL_SERIES_SORTED_BLOCKS = 3, ///< of a sorted index
+    ESK_MODEL_SERIES_MERGED_BLOCKS = 4,
 };
 
 /// The table of a model: columns and options. Zero: plain.
@@ -59,6 +61,7 @@ struct esk_model_series_table {
     uint8_t readers;
     uint16_t cell_bytes;
     uint8_t index_count; ///< 0, 1 (v: i32) or 2 (v, and w: i16)
+    bool sorted;         ///< a sorted index of v, too
     uint8_t full_policy; ///< enum esk_full_policy
     uint8_t group_pages;
     uint8_t run_pages;
@@ -133,7 +136,7 @@ struct esk_model_series {
     bool has_gap;            ///< more than the invalid pages that were read
     int64_t lowest;          ///< lowest key found
     struct esk_column columns[6];
-    struct esk_index_spec indexes[2];
+    struct esk_index_spec indexes[3]; ///< the sorted one, if any, is last
     int32_t edges[7];
     uint8_t column_count;
     uint8_t key_column;

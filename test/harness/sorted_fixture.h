@@ -79,13 +79,16 @@ static inline int sorted_mount(struct sorted_fixture *fixture) {
     struct esk_arena arena = {.start = (uint8_t *)fixture->arena,
                               .bytes = SORTED_ARENA_BYTES};
     struct esk_ring_config rings = {.table = 1, .seed = 7, .ahead = 1};
+    const uint32_t *count = fixture->settings.blocks;
+    const struct esk_sorted_blocks blocks[ESK_SORTED_LEVELS] = {
+        {.blocks = count[0]}, {.block = count[0], .blocks = count[1]}};
     memset(&fixture->stats, 0, sizeof fixture->stats);
     esk_sorted_carve(&fixture->sorted, &arena, &fixture->settings.config,
                      SORTED_PAGE_BYTES);
     ESK_CHECK(esk_arena_fits(&arena));
-    return esk_sorted_mount(&fixture->sorted, &fixture->volume, &rings,
-                            fixture->settings.blocks, sorted_tail(fixture),
-                            fixture->head, &fixture->stats);
+    return esk_sorted_mount(&fixture->sorted, &fixture->volume, &rings, blocks,
+                            sorted_tail(fixture), fixture->head,
+                            &fixture->stats);
 }
 
 static inline void sorted_start(struct sorted_fixture *fixture,

@@ -138,14 +138,20 @@ static void rest_forget(struct esk_sorted *sorted, uint32_t end) {
     sorted->end = end;
 }
 
+bool esk_sorted_admit(struct esk_sorted *sorted, uint32_t position,
+                      uint16_t rows) {
+    sorted->rows_max = rows > sorted->rows_max ? rows : sorted->rows_max;
+    return (uint32_t)sorted->count + rows <= sorted->config.entries &&
+           position - sorted->first < sorted->config.span_max;
+}
+
 void esk_sorted_add(struct esk_sorted *sorted, uint32_t position, uint8_t type,
                     const uint8_t *values, uint16_t stride, uint16_t count) {
     uint32_t batch[BATCH];
     uint8_t batched = 0;
-    ESK_ASSERT(position >= sorted->end);
-    sorted->rows_max = count > sorted->rows_max ? count : sorted->rows_max;
-    if ((uint32_t)sorted->count + count > sorted->config.entries ||
-        position - sorted->first >= sorted->config.span_max) {
+    ESK_ASSERT(position >= sorted->end ||
+               (position + 1 == sorted->end && position >= sorted->first));
+    if (!esk_sorted_admit(sorted, position, count)) {
         rest_forget(sorted, position + 1);
         return;
     }
@@ -164,8 +170,30 @@ void esk_sorted_add(struct esk_sorted *sorted, uint32_t position, uint8_t type,
 
 /* ---------------------------------------------------- a run of level 0 */
 
+/// Makes the entries of the buffer those of the next run.
+static void freeze(struct esk_sorted *sorted) {
+    sorted->frozen = sorted->count;
+    sorted->frozen_span.first = sorted->first;
+    sorted->frozen_span.count = (uint16_t)(sorted->end - sorted->first);
+    sorted->first = sorted->end;
+    sorted->taken = 0;
+    esk_sorted_draft_begin(&sorted->levels[0], &sorted->frozen_span);
+}
+
+bool esk_sorted_skip(struct esk_sorted *sorted, uint32_t position) {
+    if (sorted->count > sorted->frozen) {
+        if (sorted->frozen > 0) {
+            return false;
+        }
+        freeze(sorted);
+    }
+    sorted->first = position;
+    sorted->end = position;
+    return true;
+}
+
 /// Freezes the buffer if it is nearly full.
-static bool freeze(struct esk_sorted *sorted) {
+static bool freeze_full(struct esk_sorted *sorted) {
     uint32_t covered = sorted->end - sorted->first;
     uint32_t pages =
         sorted->count / (sorted->page_bytes / ENTRY_BYTES) + PAGES_MORE;
@@ -178,12 +206,7 @@ static bool freeze(struct esk_sorted *sorted) {
         rest_forget(sorted, sorted->end);
         return false;
     }
-    sorted->frozen = sorted->count;
-    sorted->frozen_span.first = sorted->first;
-    sorted->frozen_span.count = (uint16_t)covered;
-    sorted->first = sorted->end;
-    sorted->taken = 0;
-    esk_sorted_draft_begin(&sorted->levels[0], &sorted->frozen_span);
+    freeze(sorted);
     return true;
 }
 
@@ -291,7 +314,7 @@ static int run_step(struct esk_sorted *sorted) {
         return ESK_OK;
     }
     page_fill(sorted);
-    int status = esk_sorted_draft_program(level);
+    int status = esk_sorted_draft_program(sorted, level);
     return status == ESK_OK ? status : restart(sorted, status);
 }
 
@@ -315,7 +338,7 @@ int esk_sorted_step(struct esk_sorted *sorted) {
         runs_drop(sorted, &sorted->levels[0]);
     }
     runs_drop(sorted, &sorted->levels[1]);
-    if (sorted->frozen > 0 || freeze(sorted)) {
+    if (sorted->frozen > 0 || freeze_full(sorted)) {
         return run_step(sorted);
     }
     return esk_sorted_merge_step(sorted);

@@ -35,6 +35,12 @@ enum {
 /// No position; of fences: they are not in RAM.
 #define ESK_SORTED_NONE UINT32_MAX
 
+/// Where a level's ring is.
+struct esk_sorted_blocks {
+    uint32_t block;
+    uint32_t blocks;
+};
+
 /// How an index is kept in RAM; nothing of it is stored.
 struct esk_sorted_config {
     uint16_t entries; ///< room of the buffer, 64 ..; 6 bytes each
@@ -92,6 +98,13 @@ struct esk_sorted_window {
     uint64_t hi;
     uint32_t first; ///< the data positions that it is about
     uint32_t end;
+    /* Of an answer that is not complete. */
+    const struct esk_sorted_level *level; ///< of the run that it is about
+    uint32_t run;                         ///< ring position of its first page
+    uint16_t next; ///< pages of the run that are still to be read ...
+    uint16_t last; ///< ... up to here
+    bool due;      ///< the answer is not complete
+    bool ranged;   ///< `next` and `last` are set
     bool all;      ///< each of them can match
     uint8_t *bits; ///< else: which ones, from `first` on
 };
@@ -113,6 +126,9 @@ struct esk_sorted {
     uint32_t tail; ///< data positions below are dropped
     uint32_t lost; ///< data pages that no run will cover
     uint8_t *read_page;
+    /// Called before each program; a failure ends the step. NULL: nothing is.
+    int (*before)(void *owner);
+    void *owner;     ///< argument of `before`
     uint8_t merging; ///< runs that are being merged; 0: none
     struct esk_sorted_stream streams[ESK_SORTED_FAN_MAX];
     struct esk_sorted_level levels[ESK_SORTED_LEVELS];
@@ -127,16 +143,22 @@ void esk_sorted_carve(struct esk_sorted *sorted, struct esk_arena *arena,
 /// Mounts the rings and finds the newest complete runs.
 ///
 /// config   of the rings; the index sets kind, unit, seals and refuse.
-/// blocks   of each level's ring, one behind the other from config->block on.
+/// blocks   first block and blocks of each level's ring.
 /// tail     data positions below are dropped.
-/// head     of the data pages; a run that covers more is not used.
+/// head     of the data pages; a run that covers more is not used. Or
+///          ESK_SORTED_NONE, and then esk_sorted_limit.
 /// Returns  ESK_OK; ESK_E_IO.
 /// Costs    two esk_ring_mount, at most ESK_SORTED_LOOKS page reads a level to
 ///          find the newest closing page, and one for each run.
 int esk_sorted_mount(struct esk_sorted *sorted, struct esk_volume *volume,
                      const struct esk_ring_config *config,
-                     const uint32_t blocks[ESK_SORTED_LEVELS], uint32_t tail,
-                     uint32_t head, struct esk_region_stats *stats);
+                     const struct esk_sorted_blocks blocks[ESK_SORTED_LEVELS],
+                     uint32_t tail, uint32_t head,
+                     struct esk_region_stats *stats);
+
+/// After a mount without a head: forgets the runs that cover data positions
+/// from `head` on.
+void esk_sorted_limit(struct esk_sorted *sorted, uint32_t head);
 
 enum {
     ESK_SORTED_LOOKS = 64, ///< page reads of a mount for a closing page
@@ -146,13 +168,24 @@ enum {
 /// here on are added again: at most two buffers of them.
 uint32_t esk_sorted_next(const struct esk_sorted *sorted);
 
+/// Whether the data page at `position`, of `rows` rows, can be added without a
+/// loss; else steps make room. Notes the number of rows.
+bool esk_sorted_admit(struct esk_sorted *sorted, uint32_t position,
+                      uint16_t rows);
+
 /// Adds the values of a data page that is programmed. Positions that are left
 /// out have no rows.
-/// position  at least esk_sorted_next.
+/// position  at least esk_sorted_next; or one less, for more values of the page
+///           that was added last.
 /// values    of a numeric type of at most 4 bytes, `stride` bytes apart.
 /// Costs     at most `entries` moves for each 32 values.
 void esk_sorted_add(struct esk_sorted *sorted, uint32_t position, uint8_t type,
                     const uint8_t *values, uint16_t stride, uint16_t count);
+
+/// Leaves the data positions from esk_sorted_next up to `position` uncovered:
+/// each of them counts as a match.
+/// Returns false where steps have to be made first.
+bool esk_sorted_skip(struct esk_sorted *sorted, uint32_t position);
 
 /// Goes on with a run or a merge. To be called once for each data page that was
 /// added, when the data pages before it are durable.
@@ -171,6 +204,23 @@ void esk_sorted_drop(struct esk_sorted *sorted, uint32_t tail);
 const struct esk_sorted_window *esk_sorted_find(struct esk_sorted *sorted,
                                                 uint32_t lo, uint32_t hi,
                                                 uint32_t from);
+
+/// The same in parts: sorted->window is the answer about a piece of the data
+/// positions with `position` in it.
+/// first    where the piece begins, unless the last one has `position`; at most
+///          `position`, and not below esk_sorted_base(position).
+/// reads    in, out: pages that may still be read.
+/// Returns  ESK_OK; ESK_AGAIN: ask again, before another range is asked for.
+int esk_sorted_ask(struct esk_sorted *sorted, uint32_t lo, uint32_t hi,
+                   uint32_t first, uint32_t position, uint16_t *reads);
+
+/// Whether the last answer, complete or not, is about this range and
+/// `position`.
+bool esk_sorted_is_asked(const struct esk_sorted *sorted, uint32_t lo,
+                         uint32_t hi, uint32_t position);
+
+/// Where the piece with `position` in it begins for who asks downwards.
+uint32_t esk_sorted_base(const struct esk_sorted *sorted, uint32_t position);
 
 /// Whether data position `position`, of the window, can match.
 bool esk_sorted_window_has(const struct esk_sorted_window *window,
@@ -205,7 +255,8 @@ void esk_sorted_draft_begin(struct esk_sorted_level *level,
                             const struct esk_sorted_span *span);
 
 /// Programs the draft's page. As esk_sorted_step.
-int esk_sorted_draft_program(struct esk_sorted_level *level);
+int esk_sorted_draft_program(const struct esk_sorted *sorted,
+                             struct esk_sorted_level *level);
 
 /// Programs the closing page of the draft, and adds the run. As
 /// esk_sorted_step.

@@ -144,63 +144,144 @@ static bool closing_read(struct esk_sorted *sorted,
            read.pages == run->pages;
 }
 
-/// Marks the matches of a run. Returns false if a page cannot be read.
-static bool run_mark(struct esk_sorted *sorted, const struct segment *segment) {
+/// Finds which pages of a run match. Returns ESK_OK; ESK_AGAIN; ESK_E_CORRUPT:
+/// its closing page cannot be read.
+static int run_range(struct esk_sorted *sorted, const struct segment *segment,
+                     uint16_t *reads) {
+    struct esk_sorted_window *window = &sorted->window;
     const struct esk_sorted_run *run = segment->run;
     const uint8_t *closing = NULL;
-    uint16_t first = 0;
-    uint16_t end = 0; /* pages first .. end - 1 match */
     if (run->fence == ESK_SORTED_NONE) {
+        if (*reads == 0) {
+            return ESK_AGAIN;
+        }
+        (*reads)--;
         closing = sorted->read_page;
         if (!closing_read(sorted, segment)) {
-            return false;
+            return ESK_E_CORRUPT;
         }
     }
     for (uint16_t i = 0; i < run->pages; i++) {
-        if (page_matches(&sorted->window, run, fence_at(segment, closing, i),
+        if (page_matches(window, run, fence_at(segment, closing, i),
                          fence_at(segment, closing, (uint16_t)(i + 1)))) {
-            first = end == 0 ? i : first;
-            end = (uint16_t)(i + 1);
+            window->next = window->last == 0 ? i : window->next;
+            window->last = (uint16_t)(i + 1);
         }
     }
-    for (; first < end; first++) {
-        if (!page_mark(sorted, segment, first)) {
-            return false;
-        }
-    }
-    return true;
+    window->ranged = true;
+    return ESK_OK;
 }
 
-const struct esk_sorted_window *esk_sorted_find(struct esk_sorted *sorted,
-                                                uint32_t lo, uint32_t hi,
-                                                uint32_t from) {
+/// Marks the matches of a run. Returns ESK_OK; ESK_AGAIN; ESK_E_CORRUPT: a page
+/// cannot be read, or the run is not there any more.
+static int run_mark(struct esk_sorted *sorted, uint16_t *reads) {
     struct esk_sorted_window *window = &sorted->window;
     struct segment segment;
-    if (window->lo == lo && window->hi == hi && from >= window->first &&
-        from < window->end) {
-        return window;
+    if (!segment_find(sorted, window->first, &segment) || segment.run == NULL ||
+        segment.level != window->level || segment.run->first != window->run) {
+        return ESK_E_CORRUPT;
     }
-    window->lo = lo;
-    window->hi = hi;
-    window->first = from;
-    window->all = true;
-    window->end = UINT32_MAX;
+    if (!window->ranged) {
+        ESK_TRY(run_range(sorted, &segment, reads));
+    }
+    for (; window->next < window->last; window->next++) {
+        if (*reads == 0) {
+            return ESK_AGAIN;
+        }
+        (*reads)--;
+        if (!page_mark(sorted, &segment, window->next)) {
+            return ESK_E_CORRUPT;
+        }
+    }
+    return ESK_OK;
+}
+
+static uint32_t window_bits(const struct esk_sorted *sorted) {
+    return sorted->config.window_bytes * (uint32_t)8;
+}
+
+/// Begins the answer about the data positions from `from` on.
+static void window_begin(struct esk_sorted *sorted, uint32_t lo, uint32_t hi,
+                         uint32_t from) {
+    struct esk_sorted_window *window = &sorted->window;
+    struct segment segment;
+    *window = (struct esk_sorted_window){.lo = lo,
+                                         .hi = hi,
+                                         .first = from,
+                                         .end = UINT32_MAX,
+                                         .all = true,
+                                         .bits = window->bits};
     if (!segment_find(sorted, from, &segment)) {
-        return window;
+        return;
     }
     window->end = segment.first;
     if (from < segment.first) {
-        return window;
+        return;
     }
-    uint32_t bits = sorted->config.window_bytes * (uint32_t)8;
+    uint32_t bits = window_bits(sorted);
     window->end = segment.end - from < bits ? segment.end : from + bits;
     window->all = false;
     memset(window->bits, 0, sorted->config.window_bytes);
     if (segment.run == NULL) {
         buffer_mark(sorted);
-    } else if (!run_mark(sorted, &segment)) {
-        window->all = true;
+    } else {
+        window->level = segment.level;
+        window->run = segment.run->first;
+        window->due = true;
+    }
+}
+
+/// A page cannot be read: it may have named any data page of its run.
+static void window_give_up(struct esk_sorted *sorted) {
+    struct esk_sorted_window *window = &sorted->window;
+    struct segment segment;
+    window->all = true;
+    if (segment_find(sorted, window->first, &segment) &&
+        segment.first <= window->first) {
         window->end = segment.end;
     }
-    return window;
+}
+
+bool esk_sorted_is_asked(const struct esk_sorted *sorted, uint32_t lo,
+                         uint32_t hi, uint32_t position) {
+    const struct esk_sorted_window *window = &sorted->window;
+    /* What is behind the last data page is covered later. */
+    bool is_open = window->end == UINT32_MAX && window->first < sorted->end;
+    return window->lo == lo && window->hi == hi && position >= window->first &&
+           position < window->end && !is_open;
+}
+
+uint32_t esk_sorted_base(const struct esk_sorted *sorted, uint32_t position) {
+    struct segment segment;
+    if (!segment_find(sorted, position, &segment) || position < segment.first) {
+        return position;
+    }
+    return position - (position - segment.first) % window_bits(sorted);
+}
+
+int esk_sorted_ask(struct esk_sorted *sorted, uint32_t lo, uint32_t hi,
+                   uint32_t first, uint32_t position, uint16_t *reads) {
+    struct esk_sorted_window *window = &sorted->window;
+    if (!esk_sorted_is_asked(sorted, lo, hi, position)) {
+        window_begin(sorted, lo, hi, first);
+    }
+    if (window->due) {
+        int status = run_mark(sorted, reads);
+        if (status == ESK_AGAIN) {
+            return ESK_AGAIN;
+        }
+        window->due = false;
+        if (status != ESK_OK) {
+            window_give_up(sorted);
+        }
+    }
+    return ESK_OK;
+}
+
+const struct esk_sorted_window *esk_sorted_find(struct esk_sorted *sorted,
+                                                uint32_t lo, uint32_t hi,
+                                                uint32_t from) {
+    uint16_t reads = UINT16_MAX;
+    (void)esk_sorted_ask(sorted, lo, hi, from, from, &reads);
+    return &sorted->window;
 }

@@ -234,7 +234,7 @@ int esk_sorted_merge_step(struct esk_sorted *sorted) {
         return ESK_OK;
     }
     if (status == ESK_OK && draft->place.count > 0) {
-        status = esk_sorted_draft_program(level);
+        status = esk_sorted_draft_program(sorted, level);
     } else if (status == ESK_OK) {
         if (draft->pages > 0) {
             status = esk_sorted_draft_close(sorted, level);

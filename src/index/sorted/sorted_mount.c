@@ -91,8 +91,9 @@ static int level_recover(struct esk_sorted *sorted,
 
 int esk_sorted_mount(struct esk_sorted *sorted, struct esk_volume *volume,
                      const struct esk_ring_config *config,
-                     const uint32_t blocks[ESK_SORTED_LEVELS], uint32_t tail,
-                     uint32_t head, struct esk_region_stats *stats) {
+                     const struct esk_sorted_blocks blocks[ESK_SORTED_LEVELS],
+                     uint32_t tail, uint32_t head,
+                     struct esk_region_stats *stats) {
     struct esk_ring_config rings = *config;
     uint32_t end = 0;
     rings.tail_hint = 0;
@@ -102,10 +103,10 @@ int esk_sorted_mount(struct esk_sorted *sorted, struct esk_volume *volume,
     rings.kind = ESK_PAGE_SORTED;
     rings.refuse = false;
     for (uint8_t i = 0; i < ESK_SORTED_LEVELS; i++) {
-        rings.blocks = blocks[i];
+        rings.block = blocks[i].block;
+        rings.blocks = blocks[i].blocks;
         ESK_TRY(esk_ring_mount(&sorted->levels[i].ring, volume, &rings, stats,
                                sorted->read_page));
-        rings.block += blocks[i];
     }
     sorted->tail = tail;
     for (uint8_t i = ESK_SORTED_LEVELS; i > 0; i--) {
@@ -114,4 +115,23 @@ int esk_sorted_mount(struct esk_sorted *sorted, struct esk_volume *volume,
     sorted->first = end > tail ? end : tail;
     sorted->end = sorted->first;
     return ESK_OK;
+}
+
+void esk_sorted_limit(struct esk_sorted *sorted, uint32_t head) {
+    uint32_t end = sorted->tail;
+    for (uint8_t i = ESK_SORTED_LEVELS; i > 0; i--) {
+        struct esk_sorted_level *level = &sorted->levels[i - 1];
+        uint32_t to = end;
+        for (uint8_t j = level->count; j > 0; j--) {
+            const struct esk_sorted_span *span = &level->runs[j - 1].span;
+            if (span->first + span->count > head) {
+                esk_sorted_run_remove(level, (uint8_t)(j - 1));
+            } else if (span->first + span->count > to) {
+                to = span->first + span->count;
+            }
+        }
+        end = to;
+    }
+    sorted->first = end;
+    sorted->end = end;
 }

@@ -96,14 +96,19 @@ void esk_sorted_draft_begin(struct esk_sorted_level *level,
 }
 
 /// Programs the draft's page, whose bytes end at `end`. As esk_ring_append.
-static int page_append(struct esk_sorted_level *level, uint16_t end,
+static int page_append(const struct esk_sorted *sorted,
+                       struct esk_sorted_level *level, uint16_t end,
                        uint32_t *position) {
+    if (sorted->before != NULL) {
+        ESK_TRY(sorted->before(sorted->owner));
+    }
     return esk_ring_append_to(&level->ring, level->draft.page,
                               (uint16_t)(end - ESK_ENVELOPE_BYTES), end,
                               level->closing, position);
 }
 
-int esk_sorted_draft_program(struct esk_sorted_level *level) {
+int esk_sorted_draft_program(const struct esk_sorted *sorted,
+                             struct esk_sorted_level *level) {
     struct esk_sorted_draft *draft = &level->draft;
     uint32_t position = 0;
     uint16_t end = esk_sorted_page_end(&draft->place, draft->page);
@@ -114,7 +119,7 @@ int esk_sorted_draft_program(struct esk_sorted_level *level) {
     }
     draft->values[draft->pages] = value;
     draft->blurs[draft->pages] = draft->place.blur;
-    ESK_TRY(page_append(level, end, &position));
+    ESK_TRY(page_append(sorted, level, end, &position));
     if (draft->pages == 0) {
         draft->first = position;
     }
@@ -169,7 +174,7 @@ int esk_sorted_draft_close(struct esk_sorted *sorted,
         esk_sorted_run_remove(level, 0);
     }
     uint16_t end = closing_fill(sorted, level);
-    ESK_TRY(page_append(level, end, &position));
+    ESK_TRY(page_append(sorted, level, end, &position));
     if (position - draft->first != draft->pages) {
         return ESK_E_MEDIUM;
     }

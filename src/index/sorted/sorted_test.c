@@ -278,4 +278,103 @@ ESK_TEST(sorted_ring_that_is_too_small_drops_runs_and_no_answer) {
     sorted_end(&fixture);
 }
 
+/// An answer in parts is that of one call, whatever a part may read.
+ESK_TEST(sorted_answer_is_the_same_in_parts) {
+    static const uint16_t fences[] = {200, 2};
+    for (uint32_t i = 0; i < 2; i++) {
+        ESK_CONTEXT("%u fences", fences[i]);
+        struct sorted_settings settings = sorted_usual;
+        settings.config.fences = fences[i];
+        sorted_start(&fixture, &settings);
+        sorted_append(&fixture, 250);
+        uint32_t parts = 0;
+        for (uint32_t at = sorted_tail(&fixture); at < fixture.head; at++) {
+            uint32_t lo = sorted_draw(&fixture) % fixture.settings.spread;
+            uint32_t hi = lo + 100000;
+            uint32_t base = esk_sorted_base(&fixture.sorted, at);
+            uint16_t reads = 0;
+            ESK_CHECK(base <= at);
+            while (esk_sorted_ask(&fixture.sorted, lo, hi, base, at, &reads) ==
+                   ESK_AGAIN) {
+                ESK_CHECK_INT(reads, 0);
+                ESK_CHECK(esk_sorted_is_asked(&fixture.sorted, lo, hi, at));
+                reads = 1;
+                parts++;
+            }
+            bool named = esk_sorted_window_has(&fixture.sorted.window, at);
+            fixture.sorted.window.lo = 1;
+            fixture.sorted.window.hi = 0;
+            ESK_CHECK_INT(
+                named, esk_sorted_window_has(
+                           esk_sorted_find(&fixture.sorted, lo, hi, at), at));
+        }
+        ESK_CHECK(parts > 200);
+        sorted_end(&fixture);
+    }
+}
+
+/// A run is merged away while an answer about it waits.
+ESK_TEST(sorted_answer_about_a_run_that_is_gone_names_every_page) {
+    uint16_t reads = 0;
+    sorted_start(&fixture, &sorted_usual);
+    while (fixture.sorted.levels[0].count < 2) {
+        sorted_append(&fixture, 1);
+    }
+    uint32_t at = fixture.sorted.levels[0].runs[0].span.first;
+    ESK_CHECK_INT(
+        esk_sorted_ask(&fixture.sorted, 0, UINT32_MAX, at, at, &reads),
+        ESK_AGAIN);
+    while (fixture.sorted.levels[1].count == 0) {
+        sorted_append(&fixture, 1);
+    }
+    ESK_CHECK_INT(
+        esk_sorted_ask(&fixture.sorted, 0, UINT32_MAX, at, at, &reads), ESK_OK);
+    ESK_CHECK(fixture.sorted.window.all);
+    sorted_end(&fixture);
+}
+
+/// A mount that does not know the head takes each run; then it is told.
+ESK_TEST(sorted_limit_forgets_runs_beyond_the_head) {
+    sorted_start(&fixture, &sorted_usual);
+    sorted_append(&fixture, 280);
+    uint32_t head = fixture.head;
+    for (uint32_t to = head; to > 0; to -= to < 20 ? to : 20) {
+        ESK_CONTEXT("head %u", to);
+        fixture.head = UINT32_MAX;
+        fixture.settings.data_pages = UINT32_MAX;
+        ESK_CHECK_INT(sorted_mount(&fixture), ESK_OK);
+        uint32_t next = esk_sorted_next(&fixture.sorted);
+        ESK_CHECK(next > 100 && next <= head);
+        esk_sorted_limit(&fixture.sorted, to);
+        ESK_CHECK(esk_sorted_next(&fixture.sorted) <= to);
+        ESK_CHECK(to < next || esk_sorted_next(&fixture.sorted) == next);
+        fixture.head = to;
+        for (uint32_t at = esk_sorted_next(&fixture.sorted); at < to; at++) {
+            esk_sorted_add(&fixture.sorted, at, ESK_TYPE_U32,
+                           (const uint8_t *)fixture.values[at],
+                           sizeof(uint32_t), SORTED_ROWS);
+        }
+        sorted_ask_many(&fixture, 3);
+    }
+    sorted_end(&fixture);
+}
+
+/// A position that is skipped counts as a match, and no run covers it.
+ESK_TEST(sorted_position_that_is_skipped_is_named) {
+    sorted_start(&fixture, &sorted_usual);
+    sorted_append(&fixture, 5);
+    ESK_CHECK(esk_sorted_skip(&fixture.sorted, 6));
+    ESK_CHECK_INT(esk_sorted_next(&fixture.sorted), 6);
+    fixture.head = 6;
+    sorted_append(&fixture, 1);
+    /* What was added before is becoming a run: the next ones have to wait. */
+    ESK_CHECK(!esk_sorted_skip(&fixture.sorted, 8));
+    sorted_append(&fixture, 100);
+    const struct esk_sorted_window *window =
+        esk_sorted_find(&fixture.sorted, 1, 1, 5);
+    ESK_CHECK(window->first == 5 && esk_sorted_window_has(window, 5));
+    ESK_CHECK_INT(window->end, 6);
+    sorted_end(&fixture);
+}
+
 ESK_TEST_MAIN()

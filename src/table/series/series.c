@@ -66,6 +66,13 @@ int esk_series_order(struct esk_series *series, uint8_t after, uint8_t next) {
     return ESK_OK;
 }
 
+ESK_OUT_OF_LINE const struct esk_series_sorted *
+esk_series_sorted_part(const struct esk_series *series) {
+    const struct esk_series_parts *parts = esk_parts(series);
+    /* Without the log the handle has no such member. */
+    return parts->log == NULL || series->sorting == NULL ? NULL : parts->sorted;
+}
+
 void esk_series_close(struct esk_series *series) {
     if (esk_table_live(series) == ESK_OK) {
         esk_table_delist(&series->table);

@@ -25,6 +25,7 @@
 #include "base/order.h"
 #include "esker/series.h"
 #include "flash/ring.h"
+#include "index/sorted/sorted.h"
 #include "index/spline/spline.h"
 #include "index/summary/summary.h"
 #include "pool/pool.h"
@@ -73,6 +74,16 @@ struct esk_series_index_log {
     uint32_t failures;     ///< index pages that were not written
 };
 
+/// A sorted index of a column, and how far it has the data pages.
+struct esk_series_sorting {
+    uint16_t offset; ///< of the column in a row
+    uint8_t type;
+    uint8_t width; ///< of the type
+    uint32_t next; ///< data position to add next
+    bool is_full;  ///< a step has to come first
+    struct esk_sorted index;
+};
+
 /// Small members first, then the rings: within 64 bytes of a pointer an 8-bit
 /// processor takes one instruction a byte, beyond that four more. The last
 /// members are those that not every program has: esk_series_open_with carves
@@ -114,7 +125,8 @@ struct esk_series {
     /* With the spline. */
     struct esk_spline spline;
 
-    struct esk_series_index_log log; ///< with the index log
+    struct esk_series_index_log log;    ///< with the index log
+    struct esk_series_sorting *sorting; ///< the same; NULL: no sorted index
 };
 
 /// A data page, pinned.
@@ -182,6 +194,27 @@ esk_packed(const struct esk_series *series) {
         NULL,
         ESK_SHAPED_PARTS(esk_shape_parts.packed == NULL ? NULL : series->packed,
                          series->packed));
+}
+
+/// esk_sorted where the parts are no constants.
+const struct esk_series_sorted *
+esk_series_sorted_part(const struct esk_series *series);
+
+/// The part of a table with a sorted index; NULL: it has none.
+static inline const struct esk_series_sorted *
+esk_sorted(const struct esk_series *series) {
+    return ESK_SHAPED_SERIES(
+        NULL, ESK_SHAPED_PARTS(esk_shape_parts.sorted == NULL
+                                   ? NULL
+                                   : esk_series_sorted_part(series),
+                               esk_series_sorted_part(series)));
+}
+
+/// Whether a range is of the column of the sorted index.
+static inline bool esk_is_sorted(const struct esk_series *series,
+                                 const struct esk_series_bounds *bounds) {
+    return esk_sorted(series) != NULL &&
+           bounds->offset == series->sorting->offset;
 }
 
 /* series.c: small functions for all files. */
@@ -305,6 +338,19 @@ int esk_series_recover(struct esk_series *series);
 /// page read for each.
 void esk_series_run_settle(struct esk_series *series, uint16_t count);
 
+/* series_plan.c */
+
+/// Sets `position` to the first data page from there on that can have a match
+/// by the summaries. Returns ESK_OK; ESK_AGAIN.
+int esk_series_summary_forward(struct esk_series *series,
+                               struct esk_series_cursor *cursor,
+                               uint32_t *position);
+
+/// The same downwards; also ESK_END.
+int esk_series_summary_backward(struct esk_series *series,
+                                struct esk_series_cursor *cursor,
+                                uint32_t *position);
+
 /* series_tiles.c, series_tiles_recover.c */
 
 /// Makes the index ring's head programmable for a page that is no group page;
@@ -420,6 +466,9 @@ struct esk_series_layout {
     uint16_t entry_bytes; ///< of a summary entry
     uint16_t edges_bytes; ///< of all given edges
     uint16_t steps_bytes; ///< of all learned buckets, while a page is written
+    uint16_t sorted_entries; ///< of the sorted index; 0: there is none
+    uint8_t sorted_fan;
+    uint8_t summaries;
     /* Offsets of the columns; only with a value index. */
     uint16_t offset[ESK_COLUMN_COUNT_MAX];
     uint8_t type[ESK_COLUMN_COUNT_MAX]; ///< and ESK_SERIES_HAS_MISSING
@@ -427,15 +476,18 @@ struct esk_series_layout {
 
 /// The value indexes: summaries, and the plans that use them.
 struct esk_series_values {
-    /// Carves the indexed columns, their edges and a group's entries.
-    void (*carve)(struct esk_arena *arena, const struct esk_table_info *info,
+    /// Carves the indexed columns, the sorted index, a group's entries and the
+    /// columns' edges.
+    void (*carve)(struct esk_arena *arena, const struct esk_series_parts *parts,
+                  uint16_t page_bytes, const struct esk_table_info *info,
                   const struct esk_series_options *options,
                   const struct esk_series_layout *layout,
                   struct esk_series_memory *memory);
     /// Reads the descriptor's indexes. With `series` NULL only the sizes of the
     /// layout, else also the indexed columns and their edges.
-    /// Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
-    int (*columns)(struct esk_series *series, struct esk_descriptor *descriptor,
+    /// Returns ESK_OK; ESK_E_UNSUPPORTED; ESK_E_CORRUPT; ESK_E_IO.
+    int (*columns)(const struct esk_series_parts *parts,
+                   struct esk_series *series, struct esk_descriptor *descriptor,
                    const struct esk_table_info *info,
                    struct esk_series_layout *layout, uint8_t *edges);
     /// Sets the run's next entry to cover the rows of data page `page`; NULL:
@@ -568,6 +620,31 @@ struct esk_series_packed {
     /// Makes `entry` cover the rows of a page.
     void (*fold)(const struct esk_series *series, const uint8_t *page,
                  uint8_t *entry);
+};
+
+/// A sorted index.
+struct esk_series_sorted {
+    /// Carves its memory, for pages of `page_bytes` bytes; with `made` also
+    /// makes the index there. Returns the index.
+    struct esk_series_sorting *(*carve)(struct esk_arena *arena,
+                                        const struct esk_series_layout *layout,
+                                        uint16_t page_bytes, bool made);
+    /// Mounts its rings, and finds its runs.
+    esk_series_part_mount *mount;
+    /// Forgets runs of more data pages than there are, after the mount has
+    /// found the head.
+    void (*recover)(struct esk_series *series);
+    /// Adds a data page that was just programmed, and makes a step.
+    void (*add)(struct esk_series *series, uint32_t position, uint8_t *page);
+    /// As esk_series_plan_forward and esk_series_plan_backward, for a cursor
+    /// with a range of its column.
+    int (*forward)(struct esk_series *series, struct esk_series_cursor *cursor,
+                   uint32_t *position);
+    int (*backward)(struct esk_series *series, struct esk_series_cursor *cursor,
+                    uint32_t *position);
+    /// Whether it names data page `position` for the value at `value`.
+    bool (*admits)(struct esk_series *series, uint32_t position,
+                   const uint8_t *value);
 };
 
 /// Backward cursors.

@@ -18,20 +18,20 @@ enum {
 };
 
 /* The constants of esker/arena.h. */
-_Static_assert(offsetof(struct esk_series, key_memory) <=
-                       ESK_SERIES_HANDLE_BYTES &&
-                   offsetof(struct esk_series, spline) <=
-                       ESK_SERIES_HANDLE_BYTES + ESK_SERIES_SAMPLES_BYTES(0) &&
-                   offsetof(struct esk_series, spline.tiles) <=
-                       ESK_SERIES_HANDLE_BYTES + ESK_SERIES_KEYS_BYTES(0) &&
-                   sizeof(struct esk_series) <=
-                       ESK_SERIES_HANDLE_BYTES + ESK_SERIES_LOG_BYTES(0) &&
-                   sizeof(struct esk_series_break_list) <=
-                       ESK_SERIES_BREAKS_BYTES(0) &&
-                   sizeof(struct esk_ring) <= ESK_SERIES_VAR_BYTES &&
-                   sizeof(struct esk_summary_column) <=
-                       ESK_SERIES_VALUES_BYTES(1, 0, 1, 0),
-               "constants of a series' memory");
+_Static_assert(
+    offsetof(struct esk_series, key_memory) <= ESK_SERIES_HANDLE_BYTES &&
+        offsetof(struct esk_series, spline) <=
+            ESK_SERIES_HANDLE_BYTES + ESK_SERIES_SAMPLES_BYTES(0) &&
+        offsetof(struct esk_series, spline.tiles) <=
+            ESK_SERIES_HANDLE_BYTES + ESK_SERIES_KEYS_BYTES(0) &&
+        sizeof(struct esk_series) <=
+            ESK_SERIES_HANDLE_BYTES + ESK_SERIES_LOG_BYTES(0) &&
+        sizeof(struct esk_series_break_list) <= ESK_SERIES_BREAKS_BYTES(0) &&
+        sizeof(struct esk_ring) <= ESK_SERIES_VAR_BYTES &&
+        sizeof(struct esk_series_sorting) <= ESK_SERIES_SORTING_BYTES &&
+        sizeof(struct esk_summary_column) <=
+            ESK_SERIES_VALUES_BYTES(1, 0, 1, 0),
+    "constants of a series' memory");
 
 /// Number of pages that are being filled.
 static uint8_t filled(const struct esk_table_info *info) {
@@ -111,7 +111,8 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
     memory->edges = NULL;
     memory->entry = NULL;
     if (info->index_count > 0) {
-        parts->values->carve(arena, info, options, layout, memory);
+        parts->values->carve(arena, parts, page_bytes, info, options, layout,
+                             memory);
     }
     return esk_arena_fits(arena) ? ESK_OK : ESK_E_NO_MEMORY;
 }

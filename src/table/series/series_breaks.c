@@ -88,7 +88,8 @@ static bool narrow_fits(const struct esk_series *series, uint16_t narrow) {
         const struct esk_summary_column *column = &series->columns[i];
         fits = fits && column->offset + column->width <= narrow;
     }
-    return fits;
+    return fits && (esk_sorted(series) == NULL ||
+                    series->sorting->offset + series->sorting->width <= narrow);
 }
 
 /// Makes `row` a row with the value of each new column, and 0 in the others.

@@ -370,6 +370,47 @@ static void index_check(struct esk_series *series, struct check *check) {
     }
 }
 
+/// Whether the sorted index names the data page at `position` for each of its
+/// rows, unless these are on the next page as well.
+static bool sorted_covers(struct esk_series *series, uint32_t position,
+                          struct check *check) {
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    bool covers = true;
+    if (!pinned(series, &series->data, position, &page, &frame, check)) {
+        return true;
+    }
+    uint32_t first = esk_page_aux(page);
+    uint16_t count = esk_page_count(page);
+    for (uint16_t row = 0; row < count && covers; row++) {
+        covers = esk_sorted(series)->admits(series, position,
+                                            esk_rows_read(series, page, row) +
+                                                series->sorting->offset);
+    }
+    esk_pool_unpin(&series->pool, frame);
+    return covers || rows_are_again(series, position, first, count, check);
+}
+
+/// Checks the sorted index: the pages of its rings, and what it says of each
+/// data page.
+static void sorted_check(struct esk_series *series, struct check *check) {
+    struct esk_sorted *index = &series->sorting->index;
+    for (uint8_t i = 0; i < ESK_SORTED_LEVELS; i++) {
+        const struct esk_ring *ring = &index->levels[i].ring;
+        for (uint32_t at = ring->tail; at < ring->head; at++) {
+            int status = esk_ring_read(ring, at, index->read_page, true);
+            check->failed = check->failed || status == ESK_E_IO;
+            check->report->index_pages += status == ESK_OK ? 1u : 0u;
+            check->report->index_damaged += status < ESK_OK ? 1u : 0u;
+        }
+    }
+    uint32_t at =
+        series->data.tail > check->kept ? series->data.tail : check->kept;
+    for (; at < series->data.head; at++) {
+        check->report->index_wrong += sorted_covers(series, at, check) ? 0 : 1;
+    }
+}
+
 int esk_series_check(struct esk_series *series,
                      struct esk_series_report *report) {
     ESK_ASSERT(report != NULL);
@@ -386,6 +427,9 @@ int esk_series_check(struct esk_series *series,
     data_check(series, &check);
     if (esk_parts(series)->log != NULL) {
         index_check(series, &check);
+    }
+    if (esk_sorted(series) != NULL) {
+        sorted_check(series, &check);
     }
     if (check.failed) {
         return ESK_E_IO; /* what was not read may not be damaged */

@@ -100,7 +100,9 @@ static bool page_is_inside(struct esk_series *series,
     if (cursor->matches == NULL) {
         return true;
     }
+    /* A sorted index may have found the page without the summary. */
     if (!cursor->by_value || at < plan->run_start || at >= plan->run_end ||
+        at < plan->window_base || at - plan->window_base >= WINDOW_ENTRIES ||
         !zones_decide(cursor)) {
         return false;
     }

@@ -88,8 +88,9 @@ static int regions_place(struct esk_volume *volume,
                          const struct series_plan *plan,
                          struct esk_table_info *info, struct esk_fault *fault,
                          uint8_t *page) {
-    static const uint8_t order[] = {ESK_REGION_DATA, ESK_REGION_SYNC,
-                                    ESK_REGION_INDEX, ESK_REGION_VAR};
+    static const uint8_t order[] = {ESK_REGION_DATA,   ESK_REGION_SYNC,
+                                    ESK_REGION_INDEX,  ESK_REGION_SORTED,
+                                    ESK_REGION_MERGED, ESK_REGION_VAR};
     uint32_t total = 0;
     uint32_t block = 0;
     if (spec->data_blocks != 0) {
@@ -101,19 +102,22 @@ static int regions_place(struct esk_volume *volume,
         region_split(volume, spec, plan, info, total);
     }
     uint32_t sync = sync_blocks(volume, spec, info);
+    uint32_t taken = sync + spec->sorted_blocks + spec->merged_blocks;
     uint32_t var = plan->has_var ? ESK_REGION_BLOCKS_MIN : 0;
-    if (info->blocks[ESK_REGION_DATA] < sync + ESK_REGION_BLOCKS_MIN ||
+    if (info->blocks[ESK_REGION_DATA] < taken + ESK_REGION_BLOCKS_MIN ||
         info->blocks[ESK_REGION_INDEX] < ESK_REGION_BLOCKS_MIN ||
         info->blocks[ESK_REGION_VAR] < var) {
         fault->kind = ESK_FAULT_NO_ROOM;
         fault->wanted = sum(
             sum(info->blocks[ESK_REGION_INDEX], info->blocks[ESK_REGION_VAR]),
-            sync + ESK_REGION_BLOCKS_MIN);
+            taken + ESK_REGION_BLOCKS_MIN);
         fault->found = total;
         return ESK_E_NO_SPACE;
     }
-    info->blocks[ESK_REGION_DATA] -= sync;
+    info->blocks[ESK_REGION_DATA] -= taken;
     info->blocks[ESK_REGION_SYNC] = sync;
+    info->blocks[ESK_REGION_SORTED] = spec->sorted_blocks;
+    info->blocks[ESK_REGION_MERGED] = spec->merged_blocks;
     for (uint8_t i = 0; i < sizeof order; i++) {
         info->block[order[i]] = block;
         block += info->blocks[order[i]];

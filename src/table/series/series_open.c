@@ -50,7 +50,6 @@ static int columns_take(struct esk_descriptor *descriptor,
     memset(shape, 0, sizeof *shape);
     shape->row_bytes = info->row_bytes;
     shape->var_offset = ESK_SERIES_NO_VAR;
-    shape->column_count = info->index_count;
     shape->group_pages = options->group_pages;
     shape->run_pages = options->run_pages;
     shape->keys_repeat = options->keys_repeat;
@@ -94,6 +93,8 @@ static int layout_read(struct esk_volume *volume,
     layout->entry_bytes = 0;
     layout->edges_bytes = 0;
     layout->steps_bytes = 0;
+    layout->sorted_entries = 0;
+    layout->summaries = 0;
     if (options->has_breaks && parts->breaks == NULL) {
         return ESK_E_UNSUPPORTED;
     }
@@ -103,9 +104,10 @@ static int layout_read(struct esk_volume *volume,
         if (parts->values == NULL || parts->log == NULL) {
             return ESK_E_UNSUPPORTED;
         }
-        ESK_TRY(
-            parts->values->columns(series, &descriptor, info, layout, edges));
+        ESK_TRY(parts->values->columns(parts, series, &descriptor, info, layout,
+                                       edges));
     }
+    shape->column_count = layout->summaries;
     shape->entry_bytes = layout->entry_bytes;
     return ESK_OK;
 }
@@ -229,7 +231,7 @@ ESK_APART int esk_series_open_with(struct esk_series **series,
     esk_series_make(&carved, &memory, volume, parts, &scratch->info, &shape,
                     &scratch->options, config);
     int status = ESK_OK;
-    if (shape.column_count > 0) {
+    if (scratch->info.index_count > 0) {
         status = layout_read(volume, parts, &scratch->info, &scratch->options,
                              memory.series, memory.edges, layout, &shape,
                              memory.filled);

@@ -15,6 +15,7 @@ const struct esk_series_parts esk_series_parts_all = {
     .breaks = &esk_series_part_breaks,
     .packed = &esk_series_part_packed,
     .decimals = &esk_series_part_decimals,
+    .sorted = &esk_series_part_sorted,
 };
 
 int esk_series_open(struct esk_series **series, struct esk_volume *volume,

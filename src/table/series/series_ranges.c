@@ -106,8 +106,9 @@ static int ranges_open(struct esk_series *series,
         struct esk_series_bounds *bounds = &cursor->plan.ranges[i];
         ESK_TRY(column_resolve(series, range->column, bounds));
         bounds_set(bounds, range, &cursor->impossible);
-        cursor->by_value =
-            cursor->by_value || bounds->index != ESK_SERIES_NO_INDEX;
+        cursor->by_value = cursor->by_value ||
+                           bounds->index != ESK_SERIES_NO_INDEX ||
+                           esk_is_sorted(series, bounds);
     }
     cursor->matches = row_matches;
     return ESK_OK;

@@ -15,6 +15,12 @@ static const struct esk_ring *ring_of(const struct esk_series *series,
         return esk_var_ring(series);
     case ESK_REGION_SYNC:
         return esk_sync_ring(series);
+    case ESK_REGION_SORTED:
+    case ESK_REGION_MERGED:
+        return esk_sorted(series) != NULL
+                   ? &series->sorting->index.levels[role - ESK_REGION_SORTED]
+                          .ring
+                   : NULL;
     default:
         return NULL;
     }

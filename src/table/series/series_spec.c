@@ -21,6 +21,9 @@ enum {
     CELL_BYTES_LONG = 512,
 };
 
+/// So that sums of regions do not overflow.
+#define SORTED_BLOCKS_MAX (UINT32_MAX / 4)
+
 uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
                                uint16_t row_bytes, uint32_t data_blocks) {
     ESK_ASSERT(geometry != NULL && esk_geometry_check(geometry) == ESK_OK);
@@ -53,6 +56,19 @@ static bool edges_are_good(const struct esk_index_spec *index,
     return true;
 }
 
+/// Whether a sorted index is well specified.
+static bool sorted_is_good(const struct esk_series_spec *spec,
+                           const struct esk_index_spec *index) {
+    const struct esk_column *column = &spec->table.columns[index->column];
+    return index->kind == ESK_INDEX_SORTED && index->bitmap_bits == 0 &&
+           index->edges == NULL &&
+           spec->sorted_blocks >= ESK_REGION_BLOCKS_MIN &&
+           spec->merged_blocks >= ESK_REGION_BLOCKS_MIN &&
+           (spec->sorted_blocks | spec->merged_blocks) <= SORTED_BLOCKS_MAX &&
+           esk_sorted_is_sound(esk_sorted_entries(index), esk_sorted_fan(index),
+                               column->type);
+}
+
 static uint8_t index_fault(const struct esk_series_spec *spec, uint8_t i) {
     const struct esk_table_spec *table = &spec->table;
     const struct esk_index_spec *index = &spec->indexes[i];
@@ -63,9 +79,16 @@ static uint8_t index_fault(const struct esk_series_spec *spec, uint8_t i) {
         return ESK_FAULT_INDEX_COLUMN;
     }
     for (uint8_t j = 0; j < i; j++) {
-        if (spec->indexes[j].column == index->column) {
-            return ESK_FAULT_INDEX_DUPLICATE;
+        if (spec->indexes[j].kind == index->kind &&
+            (spec->indexes[j].column == index->column ||
+             index->kind == ESK_INDEX_SORTED)) {
+            return index->kind == ESK_INDEX_SORTED ? ESK_FAULT_INDEX_SORTED
+                                                   : ESK_FAULT_INDEX_DUPLICATE;
         }
+    }
+    if (index->kind != ESK_INDEX_SUMMARY) {
+        return sorted_is_good(spec, index) ? ESK_FAULT_NONE
+                                           : ESK_FAULT_INDEX_SORTED;
     }
     const struct esk_index_spec bare = {.bitmap_bits = index->bitmap_bits};
     if (!esk_index_is_sound(&bare, table->columns[index->column].type)) {
@@ -84,9 +107,10 @@ static uint16_t entry_bytes(const struct esk_series_spec *spec) {
     for (uint8_t i = 0; i < spec->index_count; i++) {
         const struct esk_index_spec *index = &spec->indexes[i];
         const struct esk_column *column = &spec->table.columns[index->column];
-        bytes =
-            (uint16_t)(bytes + 2 * esk_type_bytes(column->type, column->bytes) +
-                       index->bitmap_bits / 8);
+        uint16_t zone =
+            (uint16_t)(2u * esk_type_bytes(column->type, column->bytes));
+        bytes = (uint16_t)(bytes + index->bitmap_bits / 8 +
+                           (index->kind == ESK_INDEX_SUMMARY ? zone : 0));
     }
     return bytes;
 }
@@ -194,6 +218,7 @@ static uint8_t option_fault(const struct esk_series_spec *spec) {
 
 static uint8_t indexes_fault(const struct esk_series_spec *spec,
                              uint16_t page_bytes, uint8_t *place) {
+    bool has_sorted = false;
     *place = 0;
     if (spec->index_count > ESK_INDEX_COUNT_MAX ||
         (spec->index_count > 0 && spec->indexes == NULL)) {
@@ -205,6 +230,10 @@ static uint8_t indexes_fault(const struct esk_series_spec *spec,
             *place = i;
             return kind;
         }
+        has_sorted = has_sorted || spec->indexes[i].kind == ESK_INDEX_SORTED;
+    }
+    if (!has_sorted && (spec->sorted_blocks | spec->merged_blocks) != 0) {
+        return ESK_FAULT_REGION;
     }
     if (2 * entry_bytes(spec) >
         entry_room(page_bytes, key_bytes(&spec->table))) {

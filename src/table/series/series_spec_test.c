@@ -351,7 +351,7 @@ ESK_TEST(schema_derives_cells_that_rows_fit) {
 }
 
 ESK_TEST(schema_fault_text_names_every_fault) {
-    for (uint8_t kind = 0; kind <= ESK_FAULT_OTHER_MODE; kind++) {
+    for (uint8_t kind = 0; kind <= ESK_FAULT_INDEX_SORTED; kind++) {
         ESK_CONTEXT("fault %u", kind);
         ESK_CHECK(strlen(esk_fault_text(kind)) > 0 || kind == 0);
         for (uint8_t other = 0; other < kind; other++) {

@@ -174,6 +174,9 @@ void esk_series_index_add(struct esk_series *series, uint32_t position,
     }
     series->log.run_count++;
     esk_spline_trim_tiles(&series->spline, series->log.ring.tail);
+    if (esk_sorted(series) != NULL) {
+        esk_sorted(series)->add(series, position, page);
+    }
 }
 
 static bool pages_fit(const struct esk_series_shape *shape,
@@ -195,8 +198,11 @@ static int log_mount(struct esk_series *series, struct esk_ring_config *config,
     config->unit = 1;
     config->kind = ESK_PAGE_INDEX;
     config->refuse = false;
-    return esk_series_ring_mount(series, &series->log.ring, config, info,
-                                 ESK_REGION_INDEX, page);
+    ESK_TRY(esk_series_ring_mount(series, &series->log.ring, config, info,
+                                  ESK_REGION_INDEX, page));
+    return esk_sorted(series) == NULL
+               ? ESK_OK
+               : esk_sorted(series)->mount(series, config, info, page);
 }
 
 const struct esk_series_log esk_series_part_log = {

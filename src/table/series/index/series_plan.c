@@ -422,9 +422,9 @@ static void plan_refresh(const struct esk_series *series,
     }
 }
 
-int esk_series_plan_forward(struct esk_series *series,
-                            struct esk_series_cursor *cursor,
-                            uint32_t *position) {
+int esk_series_summary_forward(struct esk_series *series,
+                               struct esk_series_cursor *cursor,
+                               uint32_t *position) {
     struct esk_series_plan *plan = &cursor->plan;
     plan_refresh(series, plan);
     for (;;) {
@@ -458,9 +458,9 @@ int esk_series_plan_forward(struct esk_series *series,
     }
 }
 
-int esk_series_plan_backward(struct esk_series *series,
-                             struct esk_series_cursor *cursor,
-                             uint32_t *position) {
+int esk_series_summary_backward(struct esk_series *series,
+                                struct esk_series_cursor *cursor,
+                                uint32_t *position) {
     struct esk_series_plan *plan = &cursor->plan;
     plan_refresh(series, plan);
     /* Candidates are below it. */
@@ -494,4 +494,31 @@ int esk_series_plan_backward(struct esk_series *series,
         }
     }
     return ESK_END;
+}
+
+/// Whether the cursor is to ask the sorted index first.
+static bool asks_sorted(const struct esk_series *series,
+                        const struct esk_series_cursor *cursor) {
+    uint8_t i = 0;
+    while (i < cursor->plan.range_count &&
+           !esk_is_sorted(series, &cursor->plan.ranges[i])) {
+        i++;
+    }
+    return i < cursor->plan.range_count;
+}
+
+int esk_series_plan_forward(struct esk_series *series,
+                            struct esk_series_cursor *cursor,
+                            uint32_t *position) {
+    return asks_sorted(series, cursor)
+               ? esk_sorted(series)->forward(series, cursor, position)
+               : esk_series_summary_forward(series, cursor, position);
+}
+
+int esk_series_plan_backward(struct esk_series *series,
+                             struct esk_series_cursor *cursor,
+                             uint32_t *position) {
+    return asks_sorted(series, cursor)
+               ? esk_sorted(series)->backward(series, cursor, position)
+               : esk_series_summary_backward(series, cursor, position);
 }

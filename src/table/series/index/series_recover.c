@@ -93,15 +93,15 @@ static int data_reached(struct esk_series *series, uint32_t end) {
     return status;
 }
 
-/// Searches the newest row again, after data.head rose from `head`: index pages
-/// cover data pages that were not found. If these are lost, the next ordinal
-/// skips a row for each, so every reader sees that rows are missing.
-static int newest_again(struct esk_series *series, uint32_t head) {
+/// Searches the newest row again, after data.head rose from `head`: there were
+/// data pages up to `reached`. If those that were not found are lost, the next
+/// ordinal skips a row for each, so every reader sees that rows are missing.
+static int newest_again(struct esk_series *series, uint32_t head,
+                        uint32_t reached) {
     uint32_t end = 0;
     ESK_TRY(esk_series_newest_find(series, &end));
     if (end <= head) {
-        /* The page after the newest run existed. */
-        uint32_t lost = series->log.run_first + 1u - head;
+        uint32_t lost = reached - head;
         series->ordinal += lost;
         series->unread = (uint8_t)(lost < UINT8_MAX ? lost : UINT8_MAX);
     }
@@ -110,17 +110,27 @@ static int newest_again(struct esk_series *series, uint32_t head) {
 
 int esk_series_recover(struct esk_series *series) {
     uint32_t head = series->data.head;
+    uint32_t reached = head;
     uint32_t end = esk_series_tiles_recover(series);
     if (end == UINT32_MAX || end < series->data.tail) {
         end = series->data.tail;
-    } else if (end >= series->data.head) {
+    } else if (end >= reached) {
         /* It was written when the page after its run existed. */
-        ESK_TRY(data_reached(series, end + 1));
+        reached = end + 1;
+    }
+    if (esk_sorted(series) != NULL && series->sorting->index.end > reached) {
+        reached = series->sorting->index.end;
+    }
+    if (reached > head) {
+        ESK_TRY(data_reached(series, reached));
     }
     end = end < series->data.head ? end : series->data.head;
     series->log.run_first = end;
     if (series->data.head > head) {
-        ESK_TRY(newest_again(series, head));
+        ESK_TRY(newest_again(series, head, reached));
+    }
+    if (esk_sorted(series) != NULL) {
+        esk_sorted(series)->recover(series);
     }
     roll_forward(series);
     esk_spline_trim_tiles(&series->spline, series->log.ring.tail);

@@ -12,6 +12,10 @@ static uint8_t type_of(const struct esk_series_layout *layout, uint8_t number) {
     return layout->type[number] & (uint8_t)~ESK_SERIES_HAS_MISSING;
 }
 
+static uint32_t columns_bytes(const struct esk_table_info *info) {
+    return info->index_count * (uint32_t)sizeof(struct esk_summary_column);
+}
+
 /// Reads an index's edges and converts them to order form at `edges`.
 static int edges_take(struct esk_descriptor *descriptor, uint8_t type,
                       uint8_t count, uint8_t *edges) {
@@ -43,7 +47,54 @@ static int column_take(struct esk_series *series, uint8_t index,
     return edges_take(descriptor, column->type, spec->edge_count, edges);
 }
 
-static int columns_read(struct esk_series *series,
+/// Notes the sorted index `spec`; with `series` makes it, where indexes_carve
+/// has carved it.
+static void sorted_take(struct esk_series *series,
+                        const struct esk_table_info *info,
+                        const struct esk_index_spec *spec,
+                        struct esk_series_layout *layout) {
+    layout->sorted_entries = spec->entries;
+    layout->sorted_fan = spec->fan;
+    if (series != NULL) {
+        struct esk_arena arena = {.start = (uint8_t *)series->columns};
+        uint16_t page_bytes =
+            esk_volume_geometry(series->table.volume)->page_bytes;
+        (void)esk_arena_take(&arena, columns_bytes(info));
+        series->sorting =
+            esk_parts(series)->sorted->carve(&arena, layout, page_bytes, true);
+        series->sorting->index.owner = series;
+        series->sorting->offset = layout->offset[spec->column];
+        series->sorting->type = type_of(layout, spec->column);
+        series->sorting->width = esk_order_width(series->sorting->type);
+    }
+}
+
+/// Reads the edges of the summary `spec`, indexed column number `index`.
+static int summary_take(struct esk_series *series, uint8_t index,
+                        struct esk_descriptor *descriptor,
+                        const struct esk_index_spec *spec,
+                        struct esk_series_layout *layout, uint8_t *edges) {
+    uint8_t width = esk_order_width(type_of(layout, spec->column));
+    uint16_t bytes = (uint16_t)(spec->edge_count * width);
+    if (series == NULL) {
+        ESK_TRY(esk_descriptor_edges(descriptor, NULL, bytes));
+    } else {
+        ESK_TRY(column_take(series, index, descriptor, spec, layout,
+                            edges + layout->edges_bytes));
+    }
+    layout->edges_bytes = (uint16_t)(layout->edges_bytes + bytes);
+    layout->entry_bytes =
+        (uint16_t)(layout->entry_bytes + 2u * width + spec->bitmap_bits / 8u);
+    layout->steps_bytes =
+        (uint16_t)(layout->steps_bytes +
+                   esk_summary_steps_bytes(spec->bitmap_bits,
+                                           spec->bitmap_bits > 0 &&
+                                               spec->edge_count == 0));
+    return ESK_OK;
+}
+
+static int columns_read(const struct esk_series_parts *parts,
+                        struct esk_series *series,
                         struct esk_descriptor *descriptor,
                         const struct esk_table_info *info,
                         struct esk_series_layout *layout, uint8_t *edges) {
@@ -54,22 +105,17 @@ static int columns_read(struct esk_series *series,
             !esk_index_is_sound(&spec, type_of(layout, spec.column))) {
             return ESK_E_CORRUPT;
         }
-        uint8_t width = esk_order_width(type_of(layout, spec.column));
-        uint16_t bytes = (uint16_t)(spec.edge_count * width);
-        if (series == NULL) {
-            ESK_TRY(esk_descriptor_edges(descriptor, NULL, bytes));
+        if (spec.kind != ESK_INDEX_SORTED) {
+            ESK_TRY(summary_take(series, layout->summaries, descriptor, &spec,
+                                 layout, edges));
+            layout->summaries++;
+        } else if (parts->sorted == NULL) {
+            return ESK_E_UNSUPPORTED;
+        } else if (layout->sorted_entries != 0) {
+            return ESK_E_CORRUPT;
         } else {
-            ESK_TRY(column_take(series, i, descriptor, &spec, layout,
-                                edges + layout->edges_bytes));
+            sorted_take(series, info, &spec, layout);
         }
-        layout->edges_bytes = (uint16_t)(layout->edges_bytes + bytes);
-        layout->entry_bytes = (uint16_t)(layout->entry_bytes + 2u * width +
-                                         spec.bitmap_bits / 8u);
-        layout->steps_bytes =
-            (uint16_t)(layout->steps_bytes +
-                       esk_summary_steps_bytes(spec.bitmap_bits,
-                                               spec.bitmap_bits > 0 &&
-                                                   spec.edge_count == 0));
     }
     return ESK_OK;
 }
@@ -127,12 +173,16 @@ static bool entry_admits(const struct esk_series *series, const uint8_t *entry,
 }
 
 static void indexes_carve(struct esk_arena *arena,
+                          const struct esk_series_parts *parts,
+                          uint16_t page_bytes,
                           const struct esk_table_info *info,
                           const struct esk_series_options *options,
                           const struct esk_series_layout *layout,
                           struct esk_series_memory *memory) {
-    memory->columns = esk_arena_take(
-        arena, (uint32_t)(info->index_count * sizeof *memory->columns));
+    memory->columns = esk_arena_take(arena, columns_bytes(info));
+    if (layout->sorted_entries > 0) {
+        (void)parts->sorted->carve(arena, layout, page_bytes, false);
+    }
     memory->group = esk_arena_take(
         arena, (uint32_t)(options->group_pages - 1u) * layout->entry_bytes);
     memory->edges = esk_arena_take(arena, layout->edges_bytes);

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: EskerDB contributors
+
+/// A series with a sorted index on media that fail, are damaged or lose power:
+/// queries return the rows that a scan returns.
+#include "test/harness/sorted_log.h"
+
+static struct esk_sorted_level *level(uint8_t number) {
+    return &fixture.series->sorting->index.levels[number];
+}
+
+/// Rows are appended until level 1 has a run, and level 0 one.
+static void append_runs(void) {
+    append(1000);
+    while (level(1)->count == 0 || level(0)->count == 0) {
+        append(1);
+    }
+}
+
+/// Erases the block of device page `page`.
+static void block_lose(esk_page_id page) {
+    uint32_t block = page / fixture_nor.block_pages;
+    const struct esk_device *device = esk_sim_device(fixture.sim);
+    ESK_CHECK_INT(device->ops->erase(device, block), ESK_OK);
+}
+
+/// The newest data blocks are lost, and a durable run has their pages. Rows
+/// that come after a mount must not be on positions that the run is taken for
+/// by a later mount.
+ESK_TEST(series_sorted_mount_does_not_use_positions_of_a_run_again) {
+    for (uint32_t more = 0; more < 60; more += 12) {
+        ESK_CONTEXT("%u pages more", more);
+        start(&fixture_nor, &spec);
+        append_runs();
+        while (fixture.series->sorting->index.frozen > 0) {
+            append(1);
+        }
+        append(more * 30);
+        ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+        const struct esk_ring *ring = &fixture.series->data;
+        uint32_t head = ring->head;
+        uint32_t covered = 0;
+        for (uint8_t i = 0; i < level(0)->count; i++) {
+            covered =
+                level(0)->runs[i].span.first + level(0)->runs[i].span.count;
+        }
+        for (uint8_t i = 0; i < 3; i++) {
+            block_lose(esk_ring_page(ring, head - 1u - i * 8u));
+        }
+        /* The summary's log would be evidence, too. */
+        const struct esk_ring *log = &fixture.series->log.ring;
+        for (uint32_t at = log->tail; at < log->head; at++) {
+            block_lose(esk_ring_page(log, at));
+        }
+        reboot();
+        ESK_CHECK(fixture.series->data.head >= covered);
+        row_count += 1000; /* keys that the lost rows did not have */
+        append(31);
+        ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+        reboot();
+        ask_many(10);
+        append(900);
+        reboot();
+        ask_many(30);
+        scan_make();
+        for (uint32_t i = 0; i < scan.count; i++) {
+            int32_t value = value_of(scan.numbers[i]);
+            ask_one(&ways[0], value, value);
+        }
+        fixture_end(&fixture);
+    }
+}
+
+/// Cuts the power at each of `count` operations.
+static void cut(const struct esk_geometry *geometry, uint32_t count) {
+    struct esk_sim *whole = NULL;
+    start(geometry, &spec);
+    append(2000);
+    ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+    ESK_CHECK_INT(esk_sim_clone(&whole, fixture.sim), ESK_OK);
+    uint32_t rows = row_count;
+    uint64_t first = esk_sim_op_count(fixture.sim);
+    for (uint64_t at = first; at < first + count; at++) {
+        ESK_CONTEXT("operation %u", (unsigned)at);
+        esk_sim_restore(fixture.sim, whole);
+        row_count = rows;
+        fixture_reboot(&fixture);
+        esk_sim_seed_set(fixture.sim, at);
+        esk_sim_cut_at(fixture.sim, at, ESK_SIM_CUT_DRAWN);
+        while (esk_sim_is_on(fixture.sim)) {
+            (void)append_one();
+        }
+        reboot();
+        ask_many(4);
+        append(500);
+        ask_many(4);
+        reboot();
+        ask_many(4);
+        check();
+    }
+    esk_sim_destroy(whole);
+    fixture_end(&fixture);
+}
+
+ESK_TEST(series_sorted_answers_hold_after_power_loss) {
+    cut(&fixture_nor, esk_test_repeats(50, 400));
+    cut(&fixture_sd, esk_test_repeats(15, 200));
+}
+
+/// Each page of the index is damaged, one after another.
+ESK_TEST(series_sorted_answers_hold_with_any_page_damaged) {
+    struct esk_sim *whole = NULL;
+    start(&fixture_nor, &spec);
+    append_runs();
+    ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+    ESK_CHECK_INT(esk_sim_clone(&whole, fixture.sim), ESK_OK);
+    uint32_t rows = row_count;
+    for (uint8_t i = 0; i < ESK_SORTED_LEVELS; i++) {
+        uint32_t head = level(i)->ring.head;
+        for (uint32_t at = level(i)->ring.tail; at < head; at++) {
+            ESK_CONTEXT("level %u, page %u", i, at);
+            struct esk_series_report report;
+            esk_sim_restore(fixture.sim, whole);
+            row_count = rows;
+            reboot();
+            ESK_CHECK_INT(esk_sim_flip(fixture.sim,
+                                       esk_ring_page(&level(i)->ring, at), 500),
+                          ESK_OK);
+            ask_many(3);
+            ESK_CHECK_INT(esk_series_check(fixture.series, &report), ESK_OK);
+            ESK_CHECK_INT(report.index_damaged, 1);
+            reboot();
+            ask_many(3);
+            append(300);
+            ask_many(3);
+        }
+    }
+    esk_sim_destroy(whole);
+    fixture_end(&fixture);
+}
+
+/// Data pages that a mount cannot read are readable later: a query finds their
+/// rows, whatever was added to the index in between.
+ESK_TEST(series_sorted_query_finds_rows_that_were_not_readable) {
+    start(&fixture_nor, &spec);
+    append_runs();
+    ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+    uint32_t next = fixture.series->sorting->index.first;
+    uint32_t end = fixture.series->data.head;
+    ESK_CHECK(end > next + 1);
+    for (uint32_t at = next; at < end; at++) {
+        ESK_CONTEXT("page %u", at);
+        esk_page_id page = esk_ring_page(&fixture.series->data, at);
+        ESK_CHECK_INT(esk_sim_flip(fixture.sim, page, 500), ESK_OK);
+        reboot();
+        ask_many(3);
+        ESK_CHECK_INT(esk_sim_flip(fixture.sim, page, 500), ESK_OK);
+        esk_pool_forget_all(&fixture.series->pool);
+        scan_make();
+        for (uint32_t i = 0; i < scan.count; i++) {
+            int32_t value = value_of(scan.numbers[i]);
+            ask_one(&ways[i % WAYS], value, value);
+        }
+    }
+    fixture_end(&fixture);
+}
+
+/// The blocks of a level fail: queries read more pages, appends go on.
+ESK_TEST(series_sorted_appends_go_on_where_the_index_is_dead) {
+    for (uint8_t i = 0; i < ESK_SORTED_LEVELS; i++) {
+        ESK_CONTEXT("level %u", i);
+        struct esk_series_stats stats;
+        start(&fixture_nor, &spec);
+        append_runs();
+        const struct esk_ring *ring = &level(i)->ring;
+        for (uint32_t at = 0; at < esk_ring_pages(ring); at += 8) {
+            esk_sim_block_fail(fixture.sim, esk_ring_page(ring, at) / 8);
+        }
+        for (uint32_t j = 0; j < 6; j++) {
+            append(1000);
+            ask_many(3);
+        }
+        esk_series_stats(fixture.series, &stats);
+        ESK_CHECK(stats.index_failures > 0);
+        reboot();
+        ask_many(3);
+        check();
+        fixture_end(&fixture);
+    }
+}
+
+/// Reads that fail end a mount, and no query.
+ESK_TEST(series_sorted_mount_returns_what_a_transfer_that_fails_returns) {
+    bool failed = true;
+    start(&fixture_nor, &spec);
+    append_runs();
+    ESK_CHECK_INT(esk_series_sync(fixture.series), ESK_OK);
+    for (uint32_t at = 1; failed; at += esk_test_repeats(7, 1)) {
+        ESK_CONTEXT("read %u", at);
+        fixture_mount(&fixture);
+        fail_from(at, 2, READ_BROKEN);
+        int status = fixture_try_open(&fixture, "log", NULL);
+        failed = fail_end();
+        ESK_CHECK(status == ESK_OK || status == ESK_E_IO);
+        if (status == ESK_OK) {
+            ask_many(2);
+        }
+    }
+    fixture_end(&fixture);
+}
+
+/// Newest rows are dropped, and the log goes on in the next block.
+ESK_TEST(series_sorted_answers_hold_after_erase_after) {
+    start(&fixture_nor, &spec);
+    append_runs();
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t last = row_count - 40 - 150 * i;
+        ESK_CHECK_INT(esk_series_erase_after(fixture.series, last), ESK_OK);
+        row_count = last + 1;
+        ask_many(10);
+        append(200 * i);
+        ask_many(10);
+        reboot();
+        ask_many(10);
+        append(400);
+        ask_many(10);
+        check();
+    }
+    ESK_CHECK_INT(esk_series_erase_before(fixture.series, row_count - 900),
+                  ESK_OK);
+    ask_many(10);
+    reboot();
+    append(500);
+    ask_many(10);
+    fixture_end(&fixture);
+}
+
+/// An index in RAM that lacks a value is reported.
+ESK_TEST(series_sorted_check_finds_a_page_that_is_not_named) {
+    struct esk_series_report report;
+    start(&fixture_nor, &spec);
+    append(100);
+    struct esk_sorted *index = &fixture.series->sorting->index;
+    ESK_CHECK(index->count > 10);
+    index->values[5]++;
+    ESK_CHECK_INT(esk_series_check(fixture.series, &report), ESK_E_CORRUPT);
+    ESK_CHECK_INT(report.index_wrong, 1);
+    fixture_end(&fixture);
+}
+
+ESK_TEST_MAIN()
