@@ -11,6 +11,7 @@ from typing import Any, Literal
 from eskerdb._esker import ffi, lib
 from eskerdb.errors import error, schema_error
 from eskerdb.schema import (
+    INDEX_KINDS,
     MODE_NAMES,
     MODES,
     STORES,
@@ -39,6 +40,7 @@ _INDEX_FAULTS = {
     lib.ESK_FAULT_INDEX_EDGES,
     lib.ESK_FAULT_INDEX_DUPLICATE,
     lib.ESK_FAULT_INDEX_TOO_WIDE,
+    lib.ESK_FAULT_INDEX_SORTED,
 }
 _WIDTH_MAX = 1024  # of a column of bytes
 _COLUMN_FAULTS = {
@@ -124,7 +126,8 @@ class Table:
     k_percent    of a mu tree: a leaf's share of a page; else 0
     live_percent of a kv table: the share of its blocks that values may take
     index_keys   of a kv table with an index: most keys; else 0
-    blocks       block counts of its data, index, variable and sync regions
+    blocks       block counts of its data, index, variable and sync regions,
+                 and of the two of a sorted index
     first_block  the regions' first blocks
     version      of the schema, as its creator numbered it
     problem      why this version cannot open the table; "": it can
@@ -142,8 +145,8 @@ class Table:
     indexes: tuple[Index, ...]
     row_bytes: int
     full: str
-    blocks: tuple[int, int, int, int]
-    first_block: tuple[int, int, int, int]
+    blocks: tuple[int, ...]
+    first_block: tuple[int, ...]
     store: str = ""
     k_percent: int = 0
     keys_repeat: bool = False
@@ -240,7 +243,15 @@ def indexes_of(
     kept.append(array)
     for target, index in zip(array, indexes, strict=False):
         position = position_of(columns, index.column, f"index {index.column}")
-        fill(target, column=position, bitmap_bits=index.bitmap)
+        is_sorted = index.kind == "sorted"
+        fill(
+            target,
+            column=position,
+            bitmap_bits=0 if is_sorted else index.bitmap,
+            kind=INDEX_KINDS[index.kind],
+            entries=index.entries,
+            fan=index.fan,
+        )
         if index.edges is not None:
             column = columns[position]
             if not column.is_numeric:

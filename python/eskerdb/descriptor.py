@@ -133,6 +133,8 @@ def _index(mount: Mount, info: Any, index: int, columns: list[Column]) -> Index:
         f"index {index}",
     )  # fmt: skip
     column = columns[spec.column]
+    if spec.kind == lib.ESK_INDEX_SORTED:
+        return Index(column.name, 0, None, "sorted", spec.entries, spec.fan)
     given = None
     if spec.edge_count:
         kinds = {"f32": "float", "f64": "double"}

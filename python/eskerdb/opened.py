@@ -18,7 +18,7 @@ from eskerdb.scan import Scan
 from eskerdb.structs import counts_of
 
 # What a table's regions are for, by their roles on flash.
-REGIONS = ("rows", "indexes", "values", "syncs")
+REGIONS = ("rows", "indexes", "values", "syncs", "sorted", "merged")
 _BATCH_ROWS = 4096
 
 

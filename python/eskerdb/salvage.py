@@ -221,7 +221,7 @@ def _facts(old: Any) -> dict[str, int]:
 
 
 def _created(new: Volume, table: Table) -> Any:
-    data, index, var, sync = table.blocks
+    data, index, var, sync = table.blocks[:4]
     if table.kind == "kv":
         if not new.is_bare:
             new.create_kv(

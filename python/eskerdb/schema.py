@@ -51,6 +51,11 @@ MODES: dict[str, int] = {
     "decimal:3": lib.ESK_PACK_DECIMAL + 3,
     "raw": lib.ESK_PACK_RAW,
 }
+# What a value index is.
+INDEX_KINDS: dict[str, int] = {
+    "summary": lib.ESK_INDEX_SUMMARY,
+    "sorted": lib.ESK_INDEX_SORTED,
+}
 CODECS: dict[str, int] = {
     "raw": lib.ESK_CODEC_RAW,
     "packed": lib.ESK_CODEC_PACKED,
@@ -161,16 +166,35 @@ class Column:
 
 @dataclass(frozen=True)
 class Index:
-    """One value index: least and greatest value a page, and a bitmap.
+    """One value index.
 
-    column  the name of a numeric column, not the key
+    A summary has the least and the greatest value of a page, and a bitmap. A
+    sorted index has the values in their order: it finds few rows in the middle
+    of noisy data. A column can have both.
+
+    column  the name of a numeric column, not the key; sorted: of at most 32
+            bits
     bitmap  buckets: 0 for none, 8, 16, 32 or 64
     edges   given bucket edges, rising; None: learned from the rows
+    kind    "summary" or "sorted"; a series has at most one sorted index
+    entries of a sorted index: values in memory, 256 to 65,280; 0: 4,608
+    fan     of a sorted index: runs that are merged at a time, 2 to 8; 0: 5
     """
 
     column: str
     bitmap: int = BITMAP
     edges: tuple[float, ...] | None = None
+    kind: str = "summary"
+    entries: int = 0
+    fan: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in INDEX_KINDS:
+            raise schema_error(
+                f"index on '{self.column}': no kind '{self.kind}'; choose one "
+                f"of {', '.join(INDEX_KINDS)}",
+                self.column,
+            )
 
 
 def encode_number(column: Column, value: Any) -> bytes:

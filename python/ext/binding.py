@@ -41,6 +41,9 @@ struct esk_index_spec {
     uint8_t bitmap_bits;
     const void *edges;
     uint8_t edge_count;
+    uint8_t kind;
+    uint8_t fan;
+    uint16_t entries;
     ...;
 };
 struct esk_table_spec {
@@ -122,8 +125,8 @@ struct esk_table_info {
     uint16_t incompatible_features;
     uint32_t seed;
     uint32_t version;
-    uint32_t block[4];
-    uint32_t blocks[4];
+    uint32_t block[6];
+    uint32_t blocks[6];
     ...;
 };
 struct esk_series_options {

@@ -118,7 +118,16 @@ int esk_py_volume_create(struct esk_py_device *device, uint32_t mount,
                          const struct esk_series_spec *spec,
                          struct esk_fault *fault) {
     ESK_TRY(esk_py_volume_enter(device, mount));
-    int status = esk_series_create(&device->volume, spec, fault);
+    struct esk_series_spec made = *spec;
+    const struct esk_geometry *geometry = &device->device.geometry;
+    if (made.table.row_bytes > 0) {
+        esk_series_sorted_blocks(geometry, &made,
+                                 made.data_blocks > 0 ? made.data_blocks
+                                                      : geometry->block_count);
+        made.data_blocks +=
+            made.data_blocks > 0 ? made.sorted_blocks + made.merged_blocks : 0;
+    }
+    int status = esk_series_create(&device->volume, &made, fault);
     esk_py_device_leave(device);
     return status;
 }

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from conftest import NOR
-from eskerdb import Column, Simulator, Volume
+from eskerdb import Column, Simulator, Volume, schema
 from eskerdb.sql import tables
 from eskerdb.sql.assemble import listing
 from eskerdb.sql.bind import bind
@@ -381,6 +381,25 @@ def test_sums_are_checked_only_where_they_can_overflow(infos):
         ("CREATE TABLE t (a u8); CREATE TABLE T (a u8)", "created twice"),
         ("CREATE INDEX ON t (a)", "no table 't'"),
         ("CREATE TABLE t (a u8); CREATE INDEX ON t (a)", "not the key"),
+        (
+            "CREATE TABLE t (a u8, b i64); CREATE INDEX ON t USING SORTED (b)",
+            "at most 32 bits",
+        ),
+        (
+            "CREATE TABLE t (a u8, b u8, c u8); "
+            + "CREATE INDEX ON t USING sorted (b); "
+            + "CREATE INDEX ON t USING sorted (c)",
+            "one sorted index",
+        ),
+        (
+            "CREATE TABLE t (a u8, b u8); CREATE INDEX ON t USING tree (b)",
+            "summary or sorted",
+        ),
+        (
+            "CREATE TABLE t (a u8, b u8); CREATE INDEX ON t USING sorted (b) "
+            + "WITH (bitmap = 8)",
+            "there is entries, fan",
+        ),
         ("CREATE TABLE t (a u8, b bytes)", "takes a width"),
         ("CREATE TABLE t (a u8); SELECT a FROM t", "only CREATE"),
         ("CREATE TABLE t (a u8 PRIMARY KEY, b u8 PRIMARY KEY)", "one PRIMARY"),
@@ -454,3 +473,17 @@ def test_a_select_runs_with_parameters():
             cost = select.explain()[-1]
             assert f"a program of {len(select.code.bytes)} bytes" in cost
             assert "bytes of RAM" in cost
+
+
+def test_sorted_index_is_made_and_explained():
+    source = Source(
+        "CREATE TABLE log (at u32, v i32); CREATE INDEX ON log (v); "
+        "CREATE INDEX ON log USING SORTED (v) WITH (entries = 1024, fan = 4)"
+    )
+    made = tables.create(source, parse(source))["log"]
+    assert made.indexes == [
+        schema.Index("v"),
+        schema.Index("v", 0, None, "sorted", 1024, 4),
+    ]
+    column = made.info.columns[1]
+    assert column.indexed and column.in_order

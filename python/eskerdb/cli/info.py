@@ -271,7 +271,12 @@ def _tree_facts(facts: Grid, tree: Tree) -> None:
 
 def _columns(table: Table) -> object:
     columns = sheet("column", "type", "unit", "role")
-    indexes = {index.column: index for index in table.indexes}
+    indexes = {
+        index.column: index
+        for index in table.indexes
+        if index.kind == "summary"
+    }
+    in_order = {i.column: i for i in table.indexes if i.kind == "sorted"}
     for column in table.columns:
         role = "key" if column.name == table.key else ""
         if column.name in indexes:
@@ -281,6 +286,9 @@ def _columns(table: Table) -> object:
                 role += f", bitmap of {index.bitmap}"
             if index.edges:
                 role += f", {len(index.edges)} given edges"
+        if column.name in in_order:
+            role = f"{role}, " if role else ""
+            role += f"sorted index of {in_order[column.name].entries:,}"
         if column.missing is not None:
             role = f"{role}, " if role else ""
             role += f"missing is {column.missing}"

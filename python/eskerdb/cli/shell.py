@@ -22,7 +22,7 @@ from eskerdb.cli.output import complain, count
 from eskerdb.cli.statements import changes, places, words
 from eskerdb.errors import EskerError
 from eskerdb.kv import Kv
-from eskerdb.schema import Column
+from eskerdb.schema import Column, Index
 from eskerdb.sql.duck import Database, names_of
 from eskerdb.sql.parse import STATEMENTS
 from eskerdb.sql.source import Refusal, Source, nearest
@@ -124,12 +124,20 @@ def create_text(table: Any) -> str:
         cell = table.cell_bytes
         made += f" WITH (codec = {table.codec}, cell_bytes = {cell})"
     lines = [made + ";"]
-    lines += [
+    lines += [_index_text(name, index) for index in table.indexes]
+    return "\n".join(lines)
+
+
+def _index_text(name: str, index: Index) -> str:
+    if index.kind == "sorted":
+        return (
+            f"CREATE INDEX ON {name} USING SORTED ({_name(index.column)}) "
+            f"WITH (entries = {index.entries}, fan = {index.fan});"
+        )
+    return (
         f"CREATE INDEX ON {name} ({_name(index.column)}) "
         f"WITH (bitmap = {index.bitmap});"
-        for index in table.indexes
-    ]
-    return "\n".join(lines)
+    )
 
 
 def _column_text(column: Column, is_key: bool) -> str:

@@ -183,6 +183,12 @@ def _scan(scan: p.Scan) -> str:
         (table.columns[r.column].name, r.lo, r.hi) for r in scan.ranges
     ]:
         parts += _range(name, lo, hi)
+    in_order = [
+        table.columns[r.column].name
+        for r in scan.ranges
+        if table.columns[r.column].in_order
+    ]
+    parts += [f"by the sorted index of {name}" for name in in_order]
     if table.pages:
         parts.append(f"about {scan_pages(scan):,} of {table.pages:,} pages")
     return ", ".join(parts)

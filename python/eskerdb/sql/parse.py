@@ -8,7 +8,7 @@ from typing import Any
 
 from eskerdb.sql import syntax as s
 from eskerdb.sql.pratt import ExpressionParser
-from eskerdb.sql.source import Source, Span, nearest
+from eskerdb.sql.source import Source, Span, listed, nearest
 
 STATEMENTS = ("SELECT", "CREATE", "INSERT", "UPDATE", "DELETE")
 _CLAUSES = "FROM WHERE GROUP HAVING ORDER LIMIT UNION JOIN ON OFFSET"
@@ -19,6 +19,7 @@ _JOINS_REFUSED = {
 }
 _COMPOUNDS_REFUSED = ("EXCEPT", "INTERSECT")
 KINDS = ("series", "tree", "kv")
+INDEX_KINDS = ("summary", "sorted")
 
 
 def parse(source: Source) -> list[s.Statement]:
@@ -314,6 +315,14 @@ class _Parser(ExpressionParser):
             self.identifier("a name or ON")
         self.expect_word("ON")
         table = self.identifier("a table's name").value
+        using = ""
+        if self.accept_word("USING"):
+            kind = self.identifier("summary or sorted")
+            using = kind.value.lower()
+            if using not in INDEX_KINDS:
+                raise self.refuse(
+                    kind.span, f"USING takes {listed(INDEX_KINDS)} here"
+                )
         self.expect_op("(")
         column = self.identifier("a column's name")
         if self.is_op(","):
@@ -323,7 +332,7 @@ class _Parser(ExpressionParser):
         self.expect_op(")")
         options = self._options()
         return s.CreateIndex(
-            self.since(start), table, column.value, column.span, options
+            self.since(start), table, column.value, column.span, options, using
         )
 
     def _options(self) -> tuple[s.Option, ...]:

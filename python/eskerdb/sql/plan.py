@@ -33,6 +33,7 @@ class TableColumn:
     bytes     how many it has there
     missing   the value that stands for NULL; None: there is none
     indexed   whether it has a value index
+    in_order  whether it has a sorted one
     """
 
     name: str
@@ -42,6 +43,7 @@ class TableColumn:
     bytes: int
     missing: int | float | None = None
     indexed: bool = False
+    in_order: bool = False
 
 
 @dataclass(frozen=True)

@@ -214,6 +214,7 @@ class CreateIndex(Node):
     column: str
     column_span: Span
     options: tuple[Option, ...]
+    using: str = ""  # the kind of index; "": a summary
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from eskerdb.sql.types import FLOAT, INT_MAX, Type, integer, text
 _NAME_BYTES_MAX = 31  # ESK_NAME_BYTES_MAX
 _DECIMALS_MAX = 3
 _ENVELOPE_BYTES = 16  # of a page, about
+_SORTED_BYTES = 4  # of a column with a sorted index, at most
 _WIDE = ("bytes", "text")
 # enum esk_table_kind, by the words of USING
 KIND_NUMBERS = {
@@ -54,6 +55,7 @@ _OPTIONS: dict[str, dict[str, type | tuple[str, ...]]] = {
         "version": int,
     },
     "index": {"bitmap": int, "edges": list},
+    "sorted index": {"entries": int, "fan": int},
 }
 _OTHER_TYPES = {
     "int": "i32", "integer": "i32", "bigint": "i64", "smallint": "i16",
@@ -94,6 +96,7 @@ def columns_of(
     columns: Iterable[schema.Column],
     offsets: Iterable[int],
     indexed: set[str],
+    in_order: Collection[str] = (),
 ) -> tuple[TableColumn, ...]:
     """Returns columns as statements see them."""
     result = []
@@ -111,6 +114,7 @@ def columns_of(
                 schema.bytes_of([column]),
                 missing,
                 column.name in indexed,
+                column.name in in_order,
             )
         )
     return tuple(result)
@@ -125,7 +129,10 @@ def of_volume(table: Any, handle: Any = None) -> TableInfo:
     if table.kind == "kv":
         return TableInfo(table.name, "kv", KV_COLUMNS, 0, table.row_bytes)
     columns = columns_of(
-        table.columns, table.offsets, {index.column for index in table.indexes}
+        table.columns,
+        table.offsets,
+        {index.column for index in table.indexes},
+        {index.column for index in table.indexes if index.kind == "sorted"},
     )
     key = [c.name for c in table.columns].index(table.key) if columns else 0
     info = TableInfo(
@@ -375,22 +382,55 @@ def _index(
         raise source.refuse(
             node.column_span, "an index is of a column of numbers, not the key"
         )
-    if column.indexed:
+    if node.using == "sorted":
+        index = _sorted_index(source, node, created, column)
+    else:
+        index = _summary(source, node, created)
+    created.indexes.append(index)
+    columns = list(info.columns)
+    columns[at] = replace(
+        column,
+        indexed=True,
+        in_order=column.in_order or node.using == "sorted",
+    )
+    created.info = replace(info, columns=tuple(columns))
+
+
+def _summary(
+    source: Source, node: s.CreateIndex, made: Created
+) -> schema.Index:
+    found = [i.column for i in made.indexes if i.kind == "summary"]
+    if node.column in found:
         raise source.refuse(node.column_span, "the column is indexed twice")
     options = _options(source, node.options, "index")
     edges = options.get("edges")
     if not all(isinstance(edge, (int, float)) for edge in edges or ()):
         raise source.refuse(node.span, "edges takes a list of numbers")
-    created.indexes.append(
-        schema.Index(
-            node.column,
-            options.get("bitmap", schema.BITMAP),
-            tuple(edges) if edges else None,
-        )
+    return schema.Index(
+        node.column,
+        options.get("bitmap", schema.BITMAP),
+        tuple(edges) if edges else None,
     )
-    columns = list(info.columns)
-    columns[at] = replace(column, indexed=True)
-    created.info = replace(info, columns=tuple(columns))
+
+
+def _sorted_index(
+    source: Source, node: s.CreateIndex, made: Created, column: TableColumn
+) -> schema.Index:
+    if column.bytes > _SORTED_BYTES:
+        raise source.refuse(
+            node.column_span, "a sorted index is of a column of at most 32 bits"
+        )
+    if any(index.kind == "sorted" for index in made.indexes):
+        raise source.refuse(node.span, "a table has one sorted index at most")
+    options = _options(source, node.options, "sorted index")
+    return schema.Index(
+        node.column,
+        0,
+        None,
+        "sorted",
+        options.get("entries", 0),
+        options.get("fan", 0),
+    )
 
 
 def _options(
