@@ -9,6 +9,8 @@
 #include "base/real.h"
 #include "query/program.h"
 
+static const esk_slot zero = 0;
+
 /// Bits of a real's exact integers.
 #define REAL_DIGITS (sizeof(esk_real) == 4 ? 24 : 53)
 
@@ -36,17 +38,13 @@ static int real_set(esk_slot *slot, esk_real real) {
 
 static bool float_load(esk_slot *slot, uint8_t type, const uint8_t *bytes) {
     esk_real real = 0;
-    if (type == ESK_TYPE_F32) {
+    if (type == ESK_TYPE_F32 || sizeof real == 4) { /* no other is wanted */
         real = (esk_real)esk_load_f32(bytes);
     } else {
         uint64_t bits = esk_load_u64(bytes);
         memcpy(&real, &bits, sizeof real);
     }
     return real_set(slot, real) == ESK_OK;
-}
-
-static ESK_APART esk_real absolute(esk_real real) {
-    return real < 0 ? -real : real;
 }
 
 /// 2 to the power of what a slot has beside its sign.
@@ -107,7 +105,7 @@ static esk_real mean_of(const esk_slot *sum, const esk_slot *count) {
     esk_slot_bits by = (esk_slot_bits)*count;
     esk_slot_bits left = 0;
     esk_slot_bits whole = 0;
-    int exponent = 2 * ESK_QUERY_BITS;
+    esk_real unit = slot_limit() * slot_limit() * 4; /* of whole's last bit */
     bool negative = sum[1] < 0;
     if (negative) {
         low = ~low + 1u;
@@ -125,16 +123,10 @@ static esk_real mean_of(const esk_slot *sum, const esk_slot *count) {
             left -= by;
             whole |= 1u;
         }
-        exponent--;
+        unit /= 2;
     }
     whole |= (left | high | low) != 0 ? 1u : 0u;
-    esk_real mean = (esk_real)whole;
-    for (; exponent > 0; exponent--) {
-        mean *= 2;
-    }
-    for (; exponent < 0; exponent++) {
-        mean /= 2;
-    }
+    esk_real mean = (esk_real)whole * unit;
     return negative ? -mean : mean;
 }
 
@@ -146,12 +138,12 @@ static esk_real rounded(esk_real real, uint8_t digits) {
         scale *= 10;
     }
     esk_real scaled = real * scale;
-    if (!(absolute(scaled) < exact)) {
+    if (!((esk_real)__builtin_fabs(scaled) < exact)) {
         return real; /* it has no digits behind */
     }
     esk_slot whole = (esk_slot)scaled;
     esk_real rest = scaled - (esk_real)whole;
-    whole += rest >= (esk_real)0.5 ? 1 : rest <= (esk_real)-0.5 ? -1 : 0;
+    whole += (esk_slot)(rest + rest); /* 1 or -1 from a half on */
     return (esk_real)whole / scale;
 }
 
@@ -171,9 +163,12 @@ static int8_t mixed_compare(const esk_slot *integer, esk_real real) {
     if (truncated(&whole, real) != ESK_OK) {
         return real < 0 ? 1 : -1;
     }
-    esk_real rest = real - (esk_real)whole;
     int8_t order = esk_slot_compare(integer, &whole);
-    return order != 0 ? order : (int8_t)((rest < 0) - (rest > 0));
+    if (order == 0) { /* 0 with what is behind the point */
+        (void)real_set(&whole, real - (esk_real)whole);
+        order = esk_slot_compare(&zero, &whole);
+    }
+    return order;
 }
 
 /// Instructions of one or two floats.

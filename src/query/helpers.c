@@ -6,32 +6,36 @@
 /// A helper's record is a row of registers. PUSH copies them; GROUP stores them
 /// in the record that they belong to before it loads another.
 #include "query/helpers.h"
+#include "base/inline.h"
+
+/// Begins a helper of zeros, by its entry.
+static ESK_APART void helper_begin(const struct esk_program *program,
+                                   struct esk_program_helper *helper,
+                                   const uint8_t *entry, uint8_t *memory) {
+    uint8_t first = entry[ESK_PROGRAM_HELPER_FIRST];
+    helper->records.memory = memory;
+    helper->records.by.slots = entry[ESK_PROGRAM_HELPER_SLOTS];
+    helper->records.by.keys = entry[ESK_PROGRAM_HELPER_KEYS];
+    helper->records.by.down = esk_load_u16(entry + ESK_PROGRAM_HELPER_DOWN);
+    helper->records.capacity =
+        esk_load_u16(entry + ESK_PROGRAM_HELPER_CAPACITY);
+    helper->records.values = program->values + first;
+    helper->records.nulls = program->nulls + first;
+    helper->kind = entry[ESK_PROGRAM_HELPER_KIND];
+}
 
 void esk_helpers_carve(struct esk_program *program, struct esk_arena *arena) {
     const uint8_t *entry = esk_program_helper(program->code, 0);
     uint8_t count = program->code[ESK_PROGRAM_HELPERS];
-    struct esk_program_helper *helper = esk_arena_take(
+    struct esk_program_helper *helper = esk_program_take(
         arena, (uint16_t)(count * sizeof(struct esk_program_helper)));
     program->helpers = helper;
     for (; count > 0; count--, entry += ESK_PROGRAM_HELPER_BYTES) {
-        uint8_t slots = entry[ESK_PROGRAM_HELPER_SLOTS];
-        uint16_t capacity = esk_load_u16(entry + ESK_PROGRAM_HELPER_CAPACITY);
-        uint8_t *memory =
-            esk_arena_take(arena, ESK_RECORD_BYTES(slots) * capacity);
-        if (esk_arena_fits(arena)) {
-            memset(helper, 0, sizeof *helper);
-            helper->records.by.slots = slots;
-            helper->records.by.keys = entry[ESK_PROGRAM_HELPER_KEYS];
-            helper->records.by.down =
-                esk_load_u16(entry + ESK_PROGRAM_HELPER_DOWN);
-            helper->records.capacity = capacity;
-            helper->records.memory = memory;
-            helper->kind = entry[ESK_PROGRAM_HELPER_KIND];
-            helper->records.values =
-                program->values + entry[ESK_PROGRAM_HELPER_FIRST];
-            helper->records.nulls =
-                program->nulls + entry[ESK_PROGRAM_HELPER_FIRST];
-            helper++;
+        uint8_t *memory = esk_arena_take(
+            arena, ESK_RECORD_BYTES(entry[ESK_PROGRAM_HELPER_SLOTS]) *
+                       esk_load_u16(entry + ESK_PROGRAM_HELPER_CAPACITY));
+        if (helper != NULL) {
+            helper_begin(program, helper++, entry, memory);
         }
     }
 }
@@ -41,7 +45,7 @@ static int record_take(struct esk_program_helper *helper, bool is_push) {
     struct esk_records *records = &helper->records;
     uint8_t keys = records->by.keys;
     if (helper->is_read) {
-        esk_records_clear(records);
+        records->count = 0;
         helper->is_read = false;
     }
     int status = is_push ? esk_topk_push(records) : esk_groups_find(records);
@@ -62,10 +66,11 @@ static int record_take(struct esk_program_helper *helper, bool is_push) {
 }
 
 static int helpers_run(struct esk_program *program, const uint8_t *op) {
+    uint8_t code = op[0];
     struct esk_program_helper *helper = &program->helpers[op[1]];
     struct esk_records *records = &helper->records;
-    bool is_for = op[0] == ESK_OP_FORH;
-    if (op[0] >= ESK_OP_FORH && !esk_program_pay(program)) {
+    bool is_for = code == ESK_OP_FORH;
+    if (code >= ESK_OP_FORH && !esk_program_pay(program)) {
         return ESK_AGAIN;
     }
     if (helper->has_group) {
@@ -73,8 +78,8 @@ static int helpers_run(struct esk_program *program, const uint8_t *op) {
         esk_records_set(records);
         helper->has_group = false;
     }
-    if (op[0] < ESK_OP_FORH) {
-        return record_take(helper, op[0] == ESK_OP_PUSH);
+    if (code < ESK_OP_FORH) {
+        return record_take(helper, code == ESK_OP_PUSH);
     }
     if (is_for) {
         helper->is_read = true;

@@ -21,8 +21,8 @@
 #include "base/inline.h"
 #include "esker/assert.h"
 
-/// Carves `bytes` bytes of zeros; NULL: they do not fit.
-static ESK_OUT_OF_LINE void *take(struct esk_arena *arena, uint16_t bytes) {
+ESK_OUT_OF_LINE void *esk_program_take(struct esk_arena *arena,
+                                       uint16_t bytes) {
     void *piece = esk_arena_take(arena, bytes);
     return esk_arena_fits(arena) ? memset(piece, 0, bytes) : NULL;
 }
@@ -34,7 +34,7 @@ static void state_carve(struct esk_program *program, struct esk_arena *arena) {
     uint8_t registers = code[ESK_PROGRAM_REGISTERS];
     uint8_t ranges = code[ESK_PROGRAM_RANGES];
     uint8_t count = code[ESK_PROGRAM_TABLES];
-    esk_slot *values = take(
+    esk_slot *values = esk_program_take(
         arena, (uint16_t)(registers * (uint8_t)(sizeof(esk_slot) + 1u) +
                           ranges * (uint8_t)sizeof(struct esk_series_range) +
                           count * (uint8_t)sizeof(struct esk_program_table)));
@@ -55,8 +55,8 @@ void esk_program_carve(struct esk_program *program, struct esk_arena *arena,
     for (uint8_t i = 0; i < code[ESK_PROGRAM_TABLES]; i++) {
         const struct esk_source *source = esk_check_source(check, i);
         uint16_t cursor_bytes = (looped & 1u) != 0 ? source->cursor_bytes : 0;
-        uint8_t *row =
-            take(arena, (uint16_t)(cursor_bytes + source->row_bytes));
+        uint8_t *row = esk_program_take(
+            arena, (uint16_t)(cursor_bytes + source->row_bytes));
         if (row != NULL) {
             table->source = source;
             table->cursor = cursor_bytes != 0 ? row : NULL;
@@ -95,7 +95,7 @@ int esk_program_begin(struct esk_program *program, const uint8_t *code,
     }
     ESK_TRY(esk_program_verify(&check, code_bytes));
     esk_program_carve(program, &memory, &check);
-    if (take(&memory, 0) == NULL) { /* not all fits */
+    if (esk_program_take(&memory, 0) == NULL) { /* not all fits */
         return ESK_E_NO_MEMORY;
     }
     program->next = code + esk_program_start(code);

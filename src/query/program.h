@@ -117,6 +117,9 @@ const struct esk_source *esk_program_source(const uint8_t *entry,
 const uint8_t *esk_program_reference(const struct esk_program *program,
                                      const esk_slot *slot, uint8_t *bytes);
 
+/// Carves `bytes` bytes of zeros; NULL: they, or earlier ones, do not fit.
+void *esk_program_take(struct esk_arena *arena, uint16_t bytes);
+
 /// Carves what a checked program needs, its parts and code set. Beyond the
 /// arena it only measures.
 void esk_program_carve(struct esk_program *program, struct esk_arena *arena,

@@ -50,42 +50,47 @@ static ESK_OUT_OF_LINE uint16_t *order_at(const struct esk_records *records,
     return (uint16_t *)order + place;
 }
 
-/// As esk_order_compare, of the row and the record at a place of the order.
-static ESK_OUT_OF_LINE int8_t row_compare(const struct esk_records *records,
+/// As esk_order_compare, of the row and the record at a place of the order,
+/// which is now that of the row.
+static ESK_OUT_OF_LINE int8_t row_compare(struct esk_records *records,
                                           uint16_t place) {
+    records->at = *order_at(records, place);
     return esk_order_compare(&records->by, records->values, records->nulls,
-                             record_at(records, *order_at(records, place)));
+                             record_at(records, records->at));
 }
 
 void esk_records_clear(struct esk_records *records) {
     records->count = 0;
 }
 
-void esk_records_get(const struct esk_records *records) {
-    uint8_t slots = records->by.slots;
-    const esk_slot *record = record_at(records, records->at);
-    memcpy(records->values, record, slots * sizeof *record);
-    memcpy(records->nulls, record + slots, slots);
+/// Copies part of a row to its record or, not `stores`, from there.
+static ESK_APART void part_copy(void *record, void *row, uint16_t bytes,
+                                bool stores) {
+    memcpy(stores ? record : row, stores ? row : record, bytes);
 }
 
-/// Copies the slots of the row from `from` on to its record.
-static ESK_OUT_OF_LINE void row_store(const struct esk_records *records,
-                                      uint8_t from) {
+/// The same of the slots from `from` on.
+static ESK_OUT_OF_LINE void row_copy(const struct esk_records *records,
+                                     uint8_t from, bool stores) {
     uint8_t slots = records->by.slots;
+    uint8_t count = (uint8_t)(slots - from);
     esk_slot *record = record_at(records, records->at);
-    uint8_t *nulls = (uint8_t *)(record + slots);
-    for (; from < slots; from++) {
-        esk_slot_copy(record + from, records->values + from);
-        nulls[from] = records->nulls[from];
-    }
+    part_copy(record + from, records->values + from,
+              (uint16_t)(count * sizeof *record), stores);
+    part_copy((uint8_t *)(record + slots) + from, records->nulls + from, count,
+              stores);
+}
+
+void esk_records_get(const struct esk_records *records) {
+    row_copy(records, 0, false);
 }
 
 void esk_records_set(const struct esk_records *records) {
-    row_store(records, records->by.keys);
+    row_copy(records, records->by.keys, true);
 }
 
 /// The place of the row in the order: how many records do not come after it.
-static ESK_OUT_OF_LINE uint16_t place_of(const struct esk_records *records) {
+static ESK_OUT_OF_LINE uint16_t place_of(struct esk_records *records) {
     uint16_t low = 0;
     uint16_t high = records->count;
     while (low < high) {
@@ -99,13 +104,15 @@ static ESK_OUT_OF_LINE uint16_t place_of(const struct esk_records *records) {
     return low;
 }
 
-/// Puts the row at a place of the order, as a record of its own; if there are
-/// `capacity`, as the last one.
-static ESK_OUT_OF_LINE void row_put(struct esk_records *records,
-                                    uint16_t place) {
+int esk_topk_push(struct esk_records *records) {
+    uint16_t place = place_of(records);
     uint16_t last = records->count;
     uint16_t number = last;
-    if (last == records->capacity) {
+    bool drops = last == records->capacity;
+    if (drops) {
+        if (place == last) {
+            return ESK_NOT_FOUND; /* the row itself */
+        }
         number = *order_at(records, --last);
     } else {
         records->count++;
@@ -114,15 +121,7 @@ static ESK_OUT_OF_LINE void row_put(struct esk_records *records,
     memmove(order + 1, order, (size_t)(last - place) * sizeof *order);
     *order = number;
     records->at = number;
-    row_store(records, 0);
-}
-
-int esk_topk_push(struct esk_records *records) {
-    bool drops = records->count == records->capacity;
-    uint16_t place = place_of(records);
-    if (place < records->capacity) {
-        row_put(records, place);
-    }
+    row_copy(records, 0, true);
     return drops ? ESK_NOT_FOUND : ESK_OK;
 }
 
@@ -140,12 +139,11 @@ int esk_records_next(struct esk_records *records) {
 int esk_groups_find(struct esk_records *records) {
     uint16_t place = place_of(records);
     if (place > 0 && row_compare(records, (uint16_t)(place - 1u)) == 0) {
-        records->at = *order_at(records, (uint16_t)(place - 1u));
         return ESK_OK;
     }
     if (records->count == records->capacity) {
         return ESK_E_LIMIT;
     }
-    row_put(records, place);
+    (void)esk_topk_push(records);
     return ESK_NOT_FOUND;
 }
