@@ -52,7 +52,17 @@ SUMMARY = """## What it shows
   merged. A mount reads a page for each run, and about ten to find the rings.
 
 """
-OPEN = """## What is not there
+OPEN = """## Through a series
+
+`build/release/bench/bench_sorted_table`, watch, the default sizes (4,608
+entries, fan 5), blocks by `esk_series_sorted_blocks`: 19.14 page reads on
+average and 29 at most, 0.00764 programs an append, 3.03 bytes a row (**no**:
+the target is 3; each ring has a block to erase, and room for data that packs
+worse), 40,600 bytes of RAM. An open reads 63 pages, and the first query after
+it 119, because it adds the pages that no run covers. A summary of 64 buckets
+beside it changes nothing of this.
+
+## What is not there
 
 Columns of 8 bytes are not covered, and a table has one sorted index. `esker
 plan` does not price it, and no golden image has one.
