@@ -60,7 +60,7 @@ average and 29 at most, 0.00764 programs an append, 3.03 bytes a row (**no**:
 the target is 3; each ring has a block to erase, and room for data that packs
 worse), 40,600 bytes of RAM. An open reads 63 pages, and the first query after
 it 119, because it adds the pages that no run covers. A summary of 64 buckets
-beside it changes nothing of this.
+beside it does not change the reads of a query.
 
 ## What is not there
 
