@@ -101,7 +101,7 @@ def test_random_statements_give_the_rows_of_sqlite(tmp_path, lite, step_pages):
             assert "16 values" in refusal.message, sql
             refused += 1
     assert refused < STATEMENTS / 4
-    room = KvRoom(4096, 512 if step_pages else 4000)
+    room = KvRoom(4096, 520 if step_pages else 4000)
     text = "".join(f"-- name: {n}\n{sql};\n" for n, sql in chosen.items())
     found = answers(case(text, room, step_pages=step_pages), tmp_path)
     for name, sql in chosen.items():
