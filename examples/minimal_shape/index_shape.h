@@ -37,8 +37,8 @@
      .key_column = 0, \
      .row_bytes = 0, \
      .seed = 0x8AC90A92u, \
-     .block = {2u, 6u, 0u, 0u}, \
-     .blocks = {4u, 7u, 0u, 0u}, \
+     .block = {2u, 6u, 0u, 0u, 0u, 0u}, \
+     .blocks = {4u, 7u, 0u, 0u, 0u, 0u}, \
      .name = "set"}
 #define ESK_SHAPE_KV \
     {.flags = 2, \

@@ -52,8 +52,8 @@ _Static_assert(sizeof(struct log_row) == 16,
      .key_column = 0, \
      .row_bytes = 16, \
      .seed = 0xE0E6AC3Au, \
-     .block = {5u, 0u, 0u, 0u}, \
-     .blocks = {502u, 0u, 0u, 0u}, \
+     .block = {5u, 0u, 0u, 0u, 0u, 0u}, \
+     .blocks = {502u, 0u, 0u, 0u, 0u, 0u}, \
      .name = "log"}
 #define ESK_SHAPE_TREE \
     {.row_bytes = 16, \

@@ -147,8 +147,8 @@ ESK_TEST(golden_packed_image_of_a_unit_of_4_bytes_is_read) {
 
 ESK_TEST(golden_packed_image_is_found_by_key) {
     struct esk_series *series = golden_open(&golden);
-    uint8_t row[ROW_BYTES];
-    uint8_t expected[ROW_BYTES];
+    uint8_t row[GOLDEN_ROW_MAX];
+    uint8_t expected[GOLDEN_ROW_MAX];
     char note[GOLDEN_NOTE_MAX];
 
     for (uint32_t i = 0; i < ROWS; i += 23) {

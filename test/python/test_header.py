@@ -54,11 +54,15 @@ int main(void) {
     SHOW(table->block[0]);
     SHOW(table->block[1]);
     SHOW(table->block[2]);
+    SHOW(table->block[3]);
+    SHOW(table->block[4]);
+    SHOW(table->block[5]);
     SHOW(table->blocks[0]);
     SHOW(table->blocks[1]);
     SHOW(table->blocks[2]);
-    SHOW(table->block[3]);
     SHOW(table->blocks[3]);
+    SHOW(table->blocks[4]);
+    SHOW(table->blocks[5]);
     SHOW(options->floor_key);
     SHOW(options->tail);
     SHOW(series->row_bytes);
@@ -212,10 +216,10 @@ def test_header_compiles_to_what_the_volume_says(esker, tmp_path, geometry):
         assert found["esk_shape_geometry.flags"] == str(int(geometry.overwrite))
         assert found["volume->commit"] == str(volume.commit)
         assert found["table->row_bytes"] == "16"
-        assert [found[f"table->block[{i}]"] for i in range(4)] == [
+        assert [found[f"table->block[{i}]"] for i in range(6)] == [
             str(block) for block in table.first_block
         ]
-        assert [found[f"table->blocks[{i}]"] for i in range(4)] == [
+        assert [found[f"table->blocks[{i}]"] for i in range(6)] == [
             str(count) for count in table.blocks
         ]
         # Both halves hold the pages that the constant bytes are.

@@ -37,8 +37,8 @@
      .key_column = 0, \
      .row_bytes = 0, \
      .seed = 0xE0E6AC3Au, \
-     .block = {3u, 9u, 0u, 0u}, \
-     .blocks = {6u, 9u, 0u, 0u}, \
+     .block = {3u, 9u, 0u, 0u, 0u, 0u}, \
+     .blocks = {6u, 9u, 0u, 0u, 0u, 0u}, \
      .name = "set"}
 #define ESK_SHAPE_KV \
     {.flags = 2, \

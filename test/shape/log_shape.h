@@ -51,8 +51,8 @@ _Static_assert(sizeof(struct log_row) == 16,
      .key_column = 0, \
      .row_bytes = 16, \
      .seed = 0xE0E6AC3Au, \
-     .block = {3u, 15u, 0u, 0u}, \
-     .blocks = {12u, 2u, 0u, 0u}, \
+     .block = {3u, 15u, 0u, 0u, 0u, 0u}, \
+     .blocks = {12u, 2u, 0u, 0u, 0u, 0u}, \
      .name = "log"}
 #define ESK_SHAPE_SYNC_BLOCKS 0
 #define ESK_SHAPE_OPTIONS \

@@ -52,8 +52,8 @@ _Static_assert(sizeof(struct map_row) == 16,
      .key_column = 0, \
      .row_bytes = 16, \
      .seed = 0xE0E6AC3Au, \
-     .block = {3u, 0u, 0u, 0u}, \
-     .blocks = {12u, 0u, 0u, 0u}, \
+     .block = {3u, 0u, 0u, 0u, 0u, 0u}, \
+     .blocks = {12u, 0u, 0u, 0u, 0u, 0u}, \
      .name = "map"}
 #define ESK_SHAPE_TREE \
     {.row_bytes = 16, \

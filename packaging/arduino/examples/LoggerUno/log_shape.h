@@ -49,8 +49,8 @@ _Static_assert(sizeof(struct log_row) == 8,
      .key_column = 0, \
      .row_bytes = 8, \
      .seed = 0x72DCE9E4u, \
-     .block = {2u, 27u, 0u, 0u}, \
-     .blocks = {25u, 3u, 0u, 0u}, \
+     .block = {2u, 27u, 0u, 0u, 0u, 0u}, \
+     .blocks = {25u, 3u, 0u, 0u, 0u, 0u}, \
      .name = "log"}
 #define ESK_SHAPE_SYNC_BLOCKS 0
 #define ESK_SHAPE_OPTIONS \

@@ -101,7 +101,9 @@ static int columns_read(const struct esk_series_parts *parts,
     for (uint8_t i = 0; i < info->index_count; i++) {
         struct esk_index_spec spec;
         ESK_TRY(esk_descriptor_index(descriptor, &spec));
-        if (spec.column >= info->column_count ||
+        bool again = spec.kind == ESK_INDEX_SORTED && /* a table has one */
+                     layout->sorted_entries != 0;
+        if (spec.column >= info->column_count || again ||
             !esk_index_is_sound(&spec, type_of(layout, spec.column))) {
             return ESK_E_CORRUPT;
         }
@@ -111,8 +113,6 @@ static int columns_read(const struct esk_series_parts *parts,
             layout->summaries++;
         } else if (parts->sorted == NULL) {
             return ESK_E_UNSUPPORTED;
-        } else if (layout->sorted_entries != 0) {
-            return ESK_E_CORRUPT;
         } else {
             sorted_take(series, info, &spec, layout);
         }
