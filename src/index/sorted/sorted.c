@@ -24,35 +24,57 @@ enum {
     GAP_FIRST = 3,   ///< shell sort: gaps 1, 4, 13, ...
 };
 
+static void level_carve(struct esk_sorted_level *level, struct esk_arena *arena,
+                        const struct esk_sorted_config *config,
+                        uint16_t page_bytes, uint16_t lists) {
+    void *fences =
+        esk_arena_take(arena, config->fences * (uint32_t)sizeof *level->fences);
+    void *page = esk_arena_take(arena, page_bytes);
+    void *values =
+        esk_arena_take(arena, lists * (uint32_t)sizeof *level->draft.values);
+    void *blurs = esk_arena_take(arena, lists);
+    if (level != NULL) {
+        level->fences_max = config->fences;
+        level->fences = fences;
+        level->draft.page = page;
+        level->draft.values = values;
+        level->draft.blurs = blurs;
+        level->closing = ESK_SORTED_NONE;
+    }
+}
+
 void esk_sorted_carve(struct esk_sorted *sorted, struct esk_arena *arena,
                       const struct esk_sorted_config *config,
                       uint16_t page_bytes) {
     uint32_t entries = config->entries;
     uint16_t lists =
         (uint16_t)((page_bytes - ESK_SORTED_LISTS) / ESK_SORTED_LIST_ENTRY);
-    struct esk_sorted made = {
-        .config = *config, .page_bytes = page_bytes, .draft_pages_max = lists};
-    made.window.lo = 1; /* no answer */
-    made.values = esk_arena_take(arena, entries * sizeof *made.values);
-    made.pages = esk_arena_take(arena, entries * sizeof *made.pages);
-    made.read_page = esk_arena_take(arena, page_bytes);
-    made.window.bits = esk_arena_take(arena, config->window_bytes);
+    /* Into variables first: a whole struct is too much for a small stack. */
+    void *values = esk_arena_take(arena, entries * sizeof *sorted->values);
+    void *pages = esk_arena_take(arena, entries * sizeof *sorted->pages);
+    void *read_page = esk_arena_take(arena, page_bytes);
+    void *bits = esk_arena_take(arena, config->window_bytes);
+    if (sorted != NULL) {
+        memset(sorted, 0, sizeof *sorted);
+        sorted->config = *config;
+        sorted->page_bytes = page_bytes;
+        sorted->draft_pages_max = lists;
+        sorted->values = values;
+        sorted->pages = pages;
+        sorted->read_page = read_page;
+        sorted->window.bits = bits;
+        sorted->window.lo = 1; /* no answer */
+    }
     for (uint8_t i = 0; i < config->fan; i++) {
-        made.streams[i].page = esk_arena_take(arena, page_bytes);
+        void *page = esk_arena_take(arena, page_bytes);
+        if (sorted != NULL) {
+            sorted->streams[i].page = page;
+        }
     }
     for (uint8_t i = 0; i < ESK_SORTED_LEVELS; i++) {
-        struct esk_sorted_level *level = &made.levels[i];
-        level->fences_max = config->fences;
-        level->fences = esk_arena_take(
-            arena, config->fences * (uint32_t)sizeof *level->fences);
-        level->draft.page = esk_arena_take(arena, page_bytes);
-        level->draft.values = esk_arena_take(
-            arena, lists * (uint32_t)sizeof *level->draft.values);
-        level->draft.blurs = esk_arena_take(arena, lists);
-        level->closing = ESK_SORTED_NONE;
-    }
-    if (sorted != NULL) {
-        *sorted = made;
+        struct esk_sorted_level *level =
+            sorted == NULL ? NULL : &sorted->levels[i];
+        level_carve(level, arena, config, page_bytes, lists);
     }
 }
 
