@@ -277,8 +277,10 @@ bool esk_ring_claims(const struct esk_ring *ring, const uint8_t *page,
                         ? sequence == older
                         : ((sequence ^ erased) & ~(older ^ erased)) == 0;
     bool is_zeros = erased != 0 && page[ESK_ENVELOPE_KIND] == 0;
-    return differs == 0 ||
-           ((differs & (differs - 1u)) == 0 && !is_older && !is_zeros);
+    if (differs == 0) {
+        return at != 0 || !is_zeros;
+    }
+    return (differs & (differs - 1u)) == 0 && !is_older && !is_zeros;
 }
 
 /// Whether the page at `at`, which does not claim to be `at`, may be old, on a

@@ -121,6 +121,27 @@ ESK_TEST(ring_of_another_seed_kind_or_table_sees_no_old_page) {
     }
 }
 
+/// A page of zeros has the sequence of position 0, and was not begun.
+ESK_TEST(ring_mount_of_zeros_finds_no_page) {
+    static const uint8_t zeros[4096];
+    for (uint32_t count = 1; count <= PAGES; count++) {
+        struct ring_fixture fixture;
+        ESK_CONTEXT("%u pages", count);
+        ring_fixture_start(&fixture, &ring_fixture_nor);
+        for (uint32_t i = 0; i < count; i++) {
+            ESK_CHECK_INT(esk_sim_poke(fixture.sim,
+                                       esk_ring_page(&fixture.ring, i), 0,
+                                       zeros, ring_fixture_nor.page_bytes),
+                          ESK_OK);
+        }
+        ring_fixture_mount(&fixture);
+        ESK_CHECK_INT(fixture.ring.head, 0);
+        ring_fixture_append_many(&fixture, ALL + 3);
+        ring_fixture_check(&fixture, 0);
+        ring_fixture_end(&fixture);
+    }
+}
+
 ESK_TEST(ring_mount_skips_torn_pages) {
     struct ring_fixture fixture;
     ring_fixture_start(&fixture, &ring_fixture_nor);
