@@ -554,6 +554,45 @@ ESK_TEST(series_cursor_in_steps_is_exact_while_rows_are_appended) {
     }
 }
 
+/// The oldest run page is lost, and the query begins below it: a step that may
+/// read no more than the way there takes comes to the data page in the next
+/// call.
+ESK_TEST(series_cursor_backward_ends_where_the_oldest_run_page_is_lost) {
+    struct esk_fixture fixture;
+    const struct step_case given = {
+        .name = "one run", .rows = 700, .run_pages = 16, .narrow = true};
+    start(&fixture, &given);
+    ESK_CHECK(fixture.series->log.ring.head > 0);
+    pages_damage(&fixture, &fixture.series->log.ring, 1);
+    esk_pool_forget_all(&fixture.series->pool);
+    struct esk_series_range range = {.column = 4, .has_lo = true};
+    struct esk_series_query query = {.backward = true,
+                                     .ranges = &range,
+                                     .range_count = 1,
+                                     .has_key_max = true,
+                                     .key_max = 1000 + 3 * 40};
+    for (uint32_t pages = 0; pages < 6; pages++) {
+        ESK_CONTEXT("%u pages", pages);
+        struct esk_series_cursor cursor;
+        uint8_t row[ROW_BYTES];
+        uint32_t rows = 0;
+        uint32_t steps = 0;
+        int status = ESK_AGAIN;
+        query.step_pages = pages;
+        ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
+                      ESK_OK);
+        while (status == ESK_AGAIN || status == ESK_OK) {
+            status = esk_series_cursor_next(fixture.series, &cursor, row);
+            rows += status == ESK_OK ? 1 : 0;
+            steps++;
+            ESK_CHECK(steps < 1000);
+        }
+        ESK_CHECK_INT(status, ESK_END);
+        ESK_CHECK_INT(rows, 41);
+    }
+    fixture_end(&fixture);
+}
+
 /// The first value query after an open makes the entries that the open left
 /// out, in steps, too.
 ESK_TEST(series_cursor_in_steps_makes_entries_that_an_open_left_out) {

@@ -466,8 +466,9 @@ int esk_series_summary_backward(struct esk_series *series,
     /* Candidates are below it. */
     for (uint32_t at = *position + 1; at > series->data.tail;) {
         *position = at - 1;
-        if (plan->walk != WALK_NONE || plan->index_position == UINT32_MAX ||
-            (at <= plan->run_first && !plan->exhausted)) {
+        if (!plan->exhausted &&
+            (plan->walk != WALK_NONE || plan->index_position == UINT32_MAX ||
+             at <= plan->run_first)) {
             ESK_TRY(backward_advance(series, cursor, at - 1));
         }
         if (at > plan->run_end && at <= plan->above) {
