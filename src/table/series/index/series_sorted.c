@@ -349,6 +349,9 @@ static int sorted_forward(struct esk_series *series,
             *position = series->data.head;
         } else if (needs_summary(&question, is_all)) {
             ESK_TRY(esk_series_summary_forward(series, cursor, position));
+        } else {
+            /* A count must not take an earlier window for this page's. */
+            cursor->plan.window_base = UINT32_MAX;
         }
     } while (*position > before && *position < series->data.head);
     return ESK_OK;
