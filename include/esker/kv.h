@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 enum esk_kv_limits {
-    ESK_KV_KEY_BYTES_MAX = 255,
+    ESK_KV_KEY_BYTES_MAX = 253,
     ESK_KV_BLOCKS_MIN = 3, ///< of a table
     ESK_KV_BARE_BLOCKS_MAX = 64,
     ESK_KV_READER_PAGES = 64, ///< that a call of esk_kv_reader_check reads

@@ -130,7 +130,7 @@ static int kv_open_in_order(const struct esk_source *source,
     }
     if (bounds->max != NULL) {
         most = esk_program_reference(bounds->program, bounds->max, &most_bytes);
-        if (most == NULL) {
+        if (most == NULL || most_bytes > ESK_KV_KEY_BYTES_MAX) {
             return ESK_E_INVALID;
         }
         memcpy(walk->below, most, most_bytes);

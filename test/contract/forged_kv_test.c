@@ -105,7 +105,7 @@ static void kv_read(void) {
         status = esk_kv_next(kv, &cursor, found, &key_bytes);
         status_verify(status, "next");
         if (status == ESK_OK) {
-            ESK_CHECK(key_bytes > 0);
+            ESK_CHECK(key_bytes > 0 && key_bytes <= ESK_KV_KEY_BYTES_MAX);
             status_verify(esk_kv_get(kv, found, key_bytes, value, VALUE_MAX,
                                      &bytes, &type),
                           "get");

@@ -429,9 +429,8 @@ ESK_TEST(a_device_with_other_data_is_no_bare_store) {
 ESK_TEST(records_that_cannot_be_are_skipped) {
     static const struct esk_kv_bare unchecked = {.id = 5,
                                                  .checksum = ESK_CHECKSUM_NONE};
-    static const uint8_t heads[][3] = {{254, 0, 0},     {0, 0, 0},
-                                       {1, 0xFF, 0x07}, {1, 0xFF, 0x47},
-                                       {200, 9, 0},     {253, 0, 0}};
+    static const uint8_t heads[][3] = {
+        {254, 0, 0}, {0, 0, 0}, {1, 0xFF, 0x07}, {1, 0xFF, 0x47}, {200, 9, 0}};
     enum { FIRST = ESK_ENVELOPE_BYTES + ESK_KV_HEAD_BYTES };
     for (unsigned i = 0; i < sizeof heads / sizeof heads[0]; i++) {
         struct esk_kv_report report;

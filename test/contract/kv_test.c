@@ -27,7 +27,7 @@ static const struct esk_model_kv_run runs[] = {
      {.blocks = 6, .keys = 60, .value_max = 150, .key_max = 30}},
     {"NAND",
      {.geometry = ESK_NAND(24, 8, 512)},
-     {.blocks = 12, .keys = 100, .value_max = 900, .key_max = 255}},
+     {.blocks = 12, .keys = 100, .value_max = 900, .key_max = 253}},
     {"NAND with bad blocks",
      {.geometry = ESK_NAND(40, 8, 512), .bad_blocks = 4},
      {.blocks = 24, .keys = 100, .value_max = 900, .key_max = 30}},

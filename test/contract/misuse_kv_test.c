@@ -81,11 +81,16 @@ static void bare_start(void) {
 /* Keys and values. */
 
 ESK_TEST(kv_takes_no_key_that_cannot_be) {
+    static const uint8_t lengths[] = {0, ESK_KV_KEY_BYTES_MAX + 1, 255};
     char text[ESK_KV_KEY_BYTES_MAX + 2];
     start();
-    MISUSE(esk_kv_get(kv, value, 0, NULL, 0, NULL, NULL), ESK_E_INVALID);
-    MISUSE(esk_kv_put(kv, value, 0, NULL, 0, ESK_KV_BYTES), ESK_E_INVALID);
-    MISUSE(esk_kv_delete(kv, value, 0), ESK_E_INVALID);
+    for (size_t i = 0; i < sizeof lengths; i++) {
+        MISUSE(esk_kv_get(kv, value, lengths[i], NULL, 0, NULL, NULL),
+               ESK_E_INVALID);
+        MISUSE(esk_kv_put(kv, value, lengths[i], NULL, 0, ESK_KV_BYTES),
+               ESK_E_INVALID);
+        MISUSE(esk_kv_delete(kv, value, lengths[i]), ESK_E_INVALID);
+    }
     MISUSE(esk_kv_get(kv, NULL, 3, NULL, 0, NULL, NULL), ESK_E_INVALID);
     MISUSE(esk_kv_exists(kv, NULL, 3), ESK_E_INVALID);
     MISUSE(esk_kv_exists(kv, "none", 4), ESK_NOT_FOUND);
@@ -228,6 +233,9 @@ ESK_TEST(kv_cursor_takes_no_bounds_that_cannot_be) {
         {.from_bytes = 1},
         {.below_bytes = 1},
         {.prefix_bytes = 1},
+        {.from = value, .from_bytes = ESK_KV_KEY_BYTES_MAX + 1},
+        {.below = value, .below_bytes = ESK_KV_KEY_BYTES_MAX + 1},
+        {.prefix = value, .prefix_bytes = 255},
     };
     struct esk_kv_cursor cursor;
     uint8_t memory[64];

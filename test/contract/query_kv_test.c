@@ -85,7 +85,7 @@ static const char *keys_within(uint8_t flags, const uint8_t *texts,
 }
 
 ESK_TEST(query_bounds_of_kv_tables_are_as_long_as_keys) {
-    uint8_t texts[ESK_KV_KEY_BYTES_MAX];
+    uint8_t texts[ESK_KV_KEY_BYTES_MAX + 1];
     query_start(1);
     memset(texts, 0xFF, sizeof texts);
     ESK_CHECK_TEXT(keys_within(2, texts, ESK_KV_KEY_BYTES_MAX),
@@ -96,6 +96,8 @@ ESK_TEST(query_bounds_of_kv_tables_are_as_long_as_keys) {
     /* A lookup of a key that no row has room for. */
     ESK_CHECK_TEXT(keys_within(3, texts, ESK_KV_KEY_BYTES_MAX), "");
     ESK_CHECK_INT(query_status, ESK_END);
+    ESK_CHECK_TEXT(keys_within(2, texts, ESK_KV_KEY_BYTES_MAX + 1), "");
+    ESK_CHECK_INT(query_status, ESK_E_INVALID);
     ESK_CHECK_TEXT(keys_within(1, NULL, 0), "");
     ESK_CHECK_INT(query_status, ESK_E_INVALID);
     ESK_CHECK_TEXT(keys_within(2, NULL, 0), "");

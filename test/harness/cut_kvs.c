@@ -77,7 +77,7 @@ const struct cut_kv cut_kvs[] = {
      .prefill = 400},
     {.run = {"nand",
              {.geometry = ESK_NAND(24, 8, 512)},
-             {.blocks = 8, .keys = 40, .value_max = 700, .key_max = 255}},
+             {.blocks = 8, .keys = 40, .value_max = 700, .key_max = 253}},
      .ops = 500,
      .prefill = 400},
     {.run = {"nand-bad-blocks",

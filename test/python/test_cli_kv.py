@@ -122,7 +122,7 @@ def test_text_is_the_type_that_set_takes(esker, image):
         (("set", "settings", "k", "1e999", "--type", "float"),
          "'1e999' is out of range for float"),
         (("set", "settings", "", "x"), "key '' has 0 bytes"),
-        (("set", "settings", "k" * 256, "x"), "use a key of 1 to 255 bytes"),
+        (("set", "settings", "k" * 255, "x"), "use a key of 1 to 253 bytes"),
         (("inspect", "settings"), "is not a tree"),
     ],
 )  # fmt: skip

@@ -20,7 +20,7 @@ LONG = "x" * 3000
 ENTRIES = {
     "net/name": "esker", "net/port": 80, "net/up": True, "net": b"\0\xff",
     "disk/size": 1 << 40, "disk/low": -5, "disk/rate": 0.5, "disk/": "",
-    "long": LONG, "k" * 255: "most", "\u00fc": "\u00fcber", "n": 0.1,
+    "long": LONG, "k" * 253: "most", "\u00fc": "\u00fcber", "n": 0.1,
     "net/\U0010ffff": "last", "Net/name": "other",
 }  # fmt: skip
 

@@ -21,7 +21,7 @@ from test_sqlc_random import END, LIMIT
 SEED = int(os.environ.get("ESK_SEED", "1"))
 STATEMENTS = int(os.environ.get("ESK_C_STATEMENTS", "60"))
 SCHEMA = "CREATE TABLE conf USING kv;"
-MOST = "k" * 255
+MOST = "k" * 253
 QUERIES = f"""
 -- name: one
 SELECT key, value, type FROM conf WHERE key = :k;

@@ -23,7 +23,7 @@ MAGIC = b"EskerKV\0"
 HEAD_BYTES = 28
 BARE_TABLE = 1
 NO_FIRST, HAS_HEAD = 0x3FFF, 0x8000
-PAD, LONG_KEY, TAIL, SEAL = 0, 253, 254, 255
+PAD, TAIL, SEAL = 0, 254, 255
 TAIL_BYTES = 19
 LONG, SALTED, MORE = 0x7FF, 0x4000, 0x8000
 DELETED = 7
@@ -151,8 +151,6 @@ def record_at(cursor, key_bytes):
 def _record_at(cursor, key_bytes):
     """(whether more of its batch follow, salt, key, type, value)."""
     word = number(cursor.take(2), 0, 2)
-    if key_bytes == LONG_KEY:
-        key_bytes = cursor.take(1)[0]
     salt = cursor.take(1)[0] if word & SALTED else 0
     key = cursor.take(key_bytes)
     size = word & LONG

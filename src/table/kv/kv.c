@@ -6,7 +6,9 @@
 #include "volume/volume.h"
 
 int esk_kv_key_check(const void *key, uint8_t key_bytes) {
-    return key != NULL && key_bytes > 0 ? ESK_OK : ESK_E_INVALID;
+    return key != NULL && key_bytes > 0 && key_bytes <= ESK_KV_KEY_BYTES_MAX
+               ? ESK_OK
+               : ESK_E_INVALID;
 }
 
 static bool type_suits(uint8_t type, const uint8_t *value, uint32_t bytes) {
@@ -78,7 +80,6 @@ int esk_kv_change_find(struct esk_kv *kv, struct esk_kv_change *change) {
 
 uint32_t esk_kv_change_bytes(const struct esk_kv_change *change) {
     return ESK_KV_RECORD_HEAD + (uint32_t)change->key_bytes + change->bytes +
-           (change->key_bytes >= ESK_KV_LONG ? 1u : 0u) +
            (change->salt != 0 ? 1u : 0u) +
            (change->bytes >= ESK_KV_WORD_LONG ? 4u : 0u);
 }
@@ -125,21 +126,17 @@ int esk_kv_changes_room(struct esk_kv *kv, struct esk_kv_change *changes,
 
 int esk_kv_change_write(struct esk_kv *kv, const struct esk_kv_change *change,
                         uint16_t more) {
-    uint8_t head[ESK_KV_RECORD_HEAD + 2];
+    uint8_t head[ESK_KV_RECORD_HEAD + 1];
     uint8_t length[4];
     bool is_long = change->bytes >= ESK_KV_WORD_LONG;
     uint32_t word = (uint32_t)change->type << ESK_KV_WORD_TYPE | more;
     word |= is_long ? (uint32_t)ESK_KV_WORD_LONG : change->bytes;
     word |= change->salt != 0 ? (uint32_t)ESK_KV_WORD_SALTED : 0;
-    esk_store_u16(head + ESK_KV_RECORD_WORD, (uint16_t)word);
-    uint32_t bytes = ESK_KV_RECORD_HEAD;
     head[ESK_KV_RECORD_KEY_BYTES] = change->key_bytes;
-    if (change->key_bytes >= ESK_KV_LONG) {
-        head[ESK_KV_RECORD_KEY_BYTES] = ESK_KV_LONG;
-        head[bytes++] = change->key_bytes;
-    }
-    head[bytes] = change->salt;
-    ESK_TRY(esk_kv_write(kv, head, bytes + (change->salt != 0 ? 1u : 0u)));
+    esk_store_u16(head + ESK_KV_RECORD_WORD, (uint16_t)word);
+    head[ESK_KV_RECORD_HEAD] = change->salt;
+    ESK_TRY(esk_kv_write(kv, head,
+                         ESK_KV_RECORD_HEAD + (change->salt != 0 ? 1u : 0u)));
     ESK_TRY(esk_kv_write(kv, change->key, change->key_bytes));
     if (is_long) {
         esk_store_u32(length, change->bytes);
@@ -154,8 +151,8 @@ void esk_kv_change_take(struct esk_kv *kv, const struct esk_kv_change *change,
     esk_kv_slot_take(kv, change->hash, address, change->type == ESK_KV_DELETED);
 }
 
-void esk_kv_change_count(struct esk_kv *kv, const struct esk_kv_change *change,
-                         uint32_t bytes) {
+void esk_kv_change_count(struct esk_kv *kv,
+                         const struct esk_kv_change *change) {
     if (change->is_there) {
         kv->keys--;
         kv->live -= change->before < kv->live ? change->before : kv->live;
@@ -163,6 +160,7 @@ void esk_kv_change_count(struct esk_kv *kv, const struct esk_kv_change *change,
     if (change->type == ESK_KV_DELETED) {
         return;
     }
+    uint32_t bytes = esk_kv_change_bytes(change);
     kv->keys++;
     kv->live += bytes;
     kv->longest = bytes > kv->longest ? bytes : kv->longest;
@@ -185,7 +183,7 @@ static int kv_change(struct esk_kv *kv, struct esk_kv_change *change) {
         return status;
     }
     esk_kv_change_take(kv, change, kv->record_at);
-    esk_kv_change_count(kv, change, bytes);
+    esk_kv_change_count(kv, change);
     return ESK_OK;
 }
 

@@ -244,9 +244,8 @@ int esk_kv_change_write(struct esk_kv *kv, const struct esk_kv_change *change,
 /// Makes the record at `address` the newest of the change's key.
 void esk_kv_change_take(struct esk_kv *kv, const struct esk_kv_change *change,
                         uint32_t address);
-/// Adds a change to the table's counts. bytes: of its record.
-void esk_kv_change_count(struct esk_kv *kv, const struct esk_kv_change *change,
-                         uint32_t bytes);
+/// Adds a change to the table's counts.
+void esk_kv_change_count(struct esk_kv *kv, const struct esk_kv_change *change);
 
 /* kv_hash.c */
 

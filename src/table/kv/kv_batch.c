@@ -216,7 +216,7 @@ int esk_kv_change_many(struct esk_kv *kv, struct esk_kv_change *changes,
     }
     kv->longest = batch.bytes > kv->longest ? batch.bytes : kv->longest;
     for (uint16_t i = 0; i < count; i++) {
-        esk_kv_change_count(kv, &changes[i], esk_kv_change_bytes(&changes[i]));
+        esk_kv_change_count(kv, &changes[i]);
     }
     return ESK_OK;
 }

@@ -322,7 +322,7 @@ static int key_take(struct esk_kv *kv, struct esk_kv_cursor *cursor) {
 }
 
 static bool bound_is_valid(const void *key, uint8_t bytes) {
-    return bytes == 0 || key != NULL;
+    return bytes == 0 || (key != NULL && bytes <= ESK_KV_KEY_BYTES_MAX);
 }
 
 int esk_kv_cursor_open(struct esk_kv *kv, struct esk_kv_cursor *cursor,

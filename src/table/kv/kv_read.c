@@ -172,8 +172,7 @@ static int key_take(struct esk_kv *kv, struct esk_kv_place *place,
     return ESK_OK;
 }
 
-/// Takes what the first bytes of a record say: they lack a long value, and what
-/// a key has beyond ESK_KV_LONG bytes.
+/// Takes what the first bytes of a record say: its bytes lack a long value.
 static void head_decode(const uint8_t *head, struct esk_kv_record *record) {
     uint16_t word = esk_load_u16(head + ESK_KV_RECORD_WORD);
     record->key_bytes = head[ESK_KV_RECORD_KEY_BYTES];
@@ -195,13 +194,7 @@ static int head_take(struct esk_kv *kv, struct esk_kv_place *place,
     uint8_t head[ESK_KV_RECORD_HEAD + 1];
     ESK_TRY(esk_kv_take(kv, place, head, ESK_KV_RECORD_HEAD));
     head_decode(head, record);
-    uint8_t lead = record->key_bytes;
-    if (record->key_bytes == ESK_KV_LONG) {
-        ESK_TRY(esk_kv_take(kv, place, &record->key_bytes, 1));
-        record->bytes += record->key_bytes - (ESK_KV_LONG - 1u);
-        lead = record->key_bytes >= ESK_KV_LONG ? lead : 0;
-    }
-    if (lead == 0 || lead > ESK_KV_LONG) {
+    if (record->key_bytes == 0 || record->key_bytes > ESK_KV_KEY_BYTES_MAX) {
         return ESK_E_CORRUPT;
     }
     if (wanted != NULL && record->key_bytes != wanted_bytes) {
@@ -253,8 +246,7 @@ int esk_kv_record_head(struct esk_kv *kv, uint32_t address,
             sizeof head);
         head_decode(head, record);
         record->bytes += record->value_bytes;
-        if (status == ESK_OK && record->value_bytes != ESK_KV_WORD_LONG &&
-            record->key_bytes < ESK_KV_LONG) {
+        if (status == ESK_OK && record->value_bytes != ESK_KV_WORD_LONG) {
             return ESK_OK;
         }
         if (status == ESK_E_IO) {

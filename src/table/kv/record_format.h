@@ -8,10 +8,9 @@
 /// The first byte of what follows in the stream.
 enum esk_kv_lead {
     ESK_KV_PAD = 0,    ///< one byte that means nothing
-    ESK_KV_LONG = 253, ///< a record with a key of so many bytes, or more
     ESK_KV_TAIL = 254, ///< a tail mark
     ESK_KV_SEAL = 255, ///< a seal of ESK_SEAL_BYTES follows
-    /* 1 .. 252: a record with a key of so many bytes. */
+    /* 1 .. 253: a record with a key of so many bytes. */
 };
 
 /// A tail mark: what stands before it in the log is dropped.
@@ -28,8 +27,7 @@ enum esk_kv_tail_offset {
 /// a record that was given up.
 #define ESK_KV_GAP 0x8000u
 
-/// A record: head; of ESK_KV_LONG a byte more, its key's length; salt if it has
-/// one; key; length if it is long; value.
+/// A record: head, salt if it has one, key, length if it is long, value.
 enum esk_kv_record_offset {
     ESK_KV_RECORD_KEY_BYTES = 0, ///< u8
     ESK_KV_RECORD_WORD = 1,      ///< u16, the bits below
