@@ -457,28 +457,37 @@ void esk_packed_page_renamed(struct esk_series_packing *packing,
     }
 }
 
+static void entry_begin(const struct esk_series *series) {
+    struct esk_series_packing *packing = esk_packing(series);
+    esk_summary_begin(series->columns, esk_shape(series)->column_count,
+                      packing->entry,
+                      packing->entry + esk_shape(series)->entry_bytes);
+    packing->entry_rows = 0;
+}
+
 void esk_packed_entry_add(const struct esk_series *series, const uint8_t *row,
                           bool is_first) {
     struct esk_series_packing *packing = esk_packing(series);
-    uint8_t columns = esk_shape(series)->column_count;
-    uint8_t *steps = packing->entry + esk_shape(series)->entry_bytes;
     if (is_first) {
-        esk_summary_begin(series->columns, columns, packing->entry, steps);
-        packing->entry_rows = 0;
+        entry_begin(series);
     }
-    esk_summary_reach(series->columns, columns, packing->entry, steps, row);
+    esk_summary_reach(series->columns, esk_shape(series)->column_count,
+                      packing->entry,
+                      packing->entry + esk_shape(series)->entry_bytes, row);
     packing->entry_rows++;
 }
 
+/// A damaged page may have no rows: its entry begins before them.
 void esk_packed_page_fold(const struct esk_series *series, const uint8_t *page,
                           uint8_t *entry) {
     struct esk_series_packing *packing = esk_packing(series);
     uint16_t bytes = esk_shape(series)->entry_bytes;
     uint16_t count = esk_page_count(page);
     if (page != series->write_page || packing->entry_rows != count) {
+        entry_begin(series);
         for (uint16_t i = 0; i < count; i++) {
             esk_packed_entry_add(series, esk_packed_page_row(series, page, i),
-                                 i == 0);
+                                 false);
         }
         packing->entry_rows = ENTRY_NONE;
     }
