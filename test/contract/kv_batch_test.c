@@ -248,7 +248,7 @@ ESK_TEST(batches_change_what_their_puts_and_deletes_would) {
 }
 
 ESK_TEST(power_loss_leaves_whole_batches) {
-    unsigned cuts = esk_test_rounds(30, 500);
+    unsigned cuts = esk_test_draws(30, 500);
     const char *given = getenv("ESK_SEED");
     uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : 300;
     for (unsigned run = 0; run < RUNS; run++) {
@@ -326,7 +326,7 @@ ESK_TEST(a_batch_that_fails_leaves_the_table_as_it_was) {
             const struct esk_sim_failures failures = {
                 .transfer = {.per_million = rate}};
             run_make(run, rate);
-            full += failures_run(&failures, esk_test_rounds(150, 800)) ? 0 : 1;
+            full += failures_run(&failures, esk_test_draws(150, 800)) ? 0 : 1;
         }
     }
     ESK_CHECK(full <= 4);

@@ -430,7 +430,7 @@ ESK_TEST(opens_with_less_room_survive_power_cuts) {
     for (unsigned seed = 1; seed <= 3; seed++) {
         card.config.cache_programs = caches[seed - 1];
         for (unsigned run = 0; run < 3; run++) {
-            cuts_survive(runs[run], seed, esk_test_rounds(15, 300));
+            cuts_survive(runs[run], seed, esk_test_draws(15, 300));
         }
     }
 }

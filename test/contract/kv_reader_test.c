@@ -268,7 +268,7 @@ ESK_TEST(kv_reader_check_is_stale_when_an_erase_failed) {
         .transfer = {.per_million = 400000}};
     uint32_t stale = 0;
     for (unsigned kind = 0; kind < 4; kind++) {
-        for (uint32_t seed = 0; seed < esk_test_rounds(12, 200); seed++) {
+        for (uint32_t seed = 0; seed < esk_test_draws(12, 200); seed++) {
             writer_make(&kinds[kind].geometry, &kinds[kind].spec);
             ESK_CONTEXT("%s, seed %u", kinds[kind].name, seed);
             while (changes < 20 + 7 * seed) {

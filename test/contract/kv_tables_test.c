@@ -252,7 +252,7 @@ ESK_TEST(two_kv_tables_with_an_index_survive_cuts_in_one_volume) {
          {.geometry = ESK_CARD(80, 8, 512), .cache_programs = 8},
          140},
     };
-    uint64_t seeds = esk_test_is_deep() ? 10 * SEEDS : SEEDS;
+    uint64_t seeds = esk_test_draws(SEEDS, 10 * SEEDS);
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         for (uint64_t seed = 1; seed <= seeds; seed++) {
             life(&runs[i], seed);

@@ -170,7 +170,7 @@ ESK_TEST(a_kv_table_returns_what_was_put) {
 }
 
 ESK_TEST(a_kv_table_has_what_was_synced_after_every_power_cut) {
-    unsigned cuts = esk_test_rounds(30, 600);
+    unsigned cuts = esk_test_draws(30, 600);
     const char *given = getenv("ESK_SEED");
     uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : 100;
     for (unsigned run = 0; run < RUNS; run++) {

@@ -65,6 +65,12 @@ static inline uint32_t esk_test_repeats(uint32_t quick, uint32_t nightly) {
     return deep != NULL && deep[0] == '2' ? nightly : quick;
 }
 
+/// Seeds, or cuts at places of a seed, of a campaign that draws them at random:
+/// a quarter of the nightly ones in `make check`.
+static inline uint32_t esk_test_draws(uint32_t quick, uint32_t nightly) {
+    return esk_test_repeats(esk_test_is_deep() ? nightly / 4 : quick, nightly);
+}
+
 /// One copy a program: a test program is one translation unit.
 static struct esk_test_state esk_test_state_;
 

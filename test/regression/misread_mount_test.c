@@ -19,8 +19,9 @@
 #include "test/harness/tree_fixture.h"
 
 enum {
-    STATES = 2,      ///< of each medium, 1 in a quick run; ESK_STATES sets more
-    STEPS_MOST = 60, ///< of a workload until a cut comes
+    STATES =
+        2, ///< of each medium, 1 but in `make nightly`; ESK_STATES sets more
+    STEPS_MOST = 60,    ///< of a workload until a cut comes
     CALLS_MOST = 300,   ///< the same, where most calls read
     CALLS_BETWEEN = 60, ///< two states of a tree
     CUT_WITHIN = 8,     ///< programs and erases
@@ -30,9 +31,8 @@ enum {
 
 static uint32_t states(void) {
     const char *asked = getenv("ESK_STATES");
-    return asked != NULL        ? (uint32_t)strtoul(asked, NULL, 10)
-           : esk_test_is_deep() ? STATES
-                                : 1;
+    return asked != NULL ? (uint32_t)strtoul(asked, NULL, 10)
+                         : esk_test_repeats(1, STATES);
 }
 
 static const enum read_failure ways[] = {READ_FLIPPED, READ_ERASED,
