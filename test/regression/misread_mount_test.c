@@ -19,8 +19,7 @@
 #include "test/harness/tree_fixture.h"
 
 enum {
-    STATES =
-        2, ///< of each medium, 1 but in `make nightly`; ESK_STATES sets more
+    STATES = 2, ///< of each medium in `make nightly`, else 1, or ESK_STATES
     STEPS_MOST = 60,    ///< of a workload until a cut comes
     CALLS_MOST = 300,   ///< the same, where most calls read
     CALLS_BETWEEN = 60, ///< two states of a tree
