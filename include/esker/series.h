@@ -218,7 +218,8 @@ void esk_series_sorted_blocks(const struct esk_geometry *geometry,
 int esk_series_spec_check(const struct esk_series_spec *spec,
                           uint16_t page_bytes, struct esk_fault *fault);
 
-/// Creates a series. Nothing is erased or reserved until it is opened.
+/// Creates a series. Of its regions only a first page that is not blank is
+/// erased, with its block: the rest when rows come.
 ///
 /// fault    out: what is wrong on ESK_E_SCHEMA; on ESK_E_NO_SPACE
 ///          ESK_FAULT_TOO_LARGE when the catalog is full. May be NULL.
@@ -226,7 +227,7 @@ int esk_series_spec_check(const struct esk_series_spec *spec,
 /// Returns  ESK_OK; ESK_E_SCHEMA; ESK_E_EXISTS; ESK_E_NO_SPACE (no run of
 ///          blocks, or the catalog is full); ESK_E_READ_ONLY; ESK_E_CORRUPT;
 ///          ESK_E_NO_MEMORY; ESK_E_IO.
-/// Costs    two meta halves erased and programmed.
+/// Costs    two meta halves erased and programmed; at most an erase a region.
 int esk_series_create(struct esk_volume *volume,
                       const struct esk_series_spec *spec,
                       struct esk_fault *fault);

@@ -273,7 +273,7 @@ int esk_tree_spec_check(const struct esk_tree_spec *spec, uint16_t page_bytes,
                         struct esk_fault *fault);
 
 /// Creates a tree with the spec's store and k_percent. Variable columns are
-/// refused. Nothing is erased or reserved until it is opened.
+/// refused. It erases as esk_series_create.
 ///
 /// fault    out: what is wrong on ESK_E_SCHEMA; on ESK_E_NO_SPACE
 ///          ESK_FAULT_TOO_LARGE when the catalog is full. May be NULL.

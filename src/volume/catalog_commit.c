@@ -471,6 +471,32 @@ void esk_option_add(struct esk_table_info *info, uint8_t tag,
         (uint16_t)(info->options_bytes + ESK_OPTION_HEAD + count);
 }
 
+/// Makes the first page of each region of a new table blank: the mount would
+/// take a page of a table that was there before for a newest page that does not
+/// read. Where this fails it does, and nothing else is lost.
+static void regions_begin(struct esk_volume *volume,
+                          const struct esk_table_info *info, uint8_t *page) {
+    const struct esk_geometry *geometry = esk_volume_geometry(volume);
+    struct esk_meta meta;
+    esk_meta_open(&meta, volume, ESK_KIND_ANY);
+    for (uint8_t role = 0; role < ESK_REGION_COUNT; role++) {
+        uint32_t block = info->block[role];
+        esk_page_id first = block * geometry->block_pages;
+        if (info->blocks[role] == 0 || esk_volume_block_is_bad(volume, block) ||
+            esk_region_is_erased(&meta.region, first, 0,
+                                 geometry->page_bytes) == ESK_OK) {
+            continue;
+        }
+        if (esk_region_overwrites(&meta.region)) {
+            page_clear(volume, page);
+            (void)esk_region_program(&meta.region, first, page, 0,
+                                     geometry->page_bytes);
+        } else {
+            (void)esk_region_erase(&meta.region, block);
+        }
+    }
+}
+
 int esk_catalog_add(struct esk_volume *volume,
                     const struct esk_table_spec *spec,
                     const struct esk_index_spec *indexes,
@@ -487,6 +513,7 @@ int esk_catalog_add(struct esk_volume *volume,
             .spec = spec, .indexes = indexes, .info = info};
         struct esk_catalog_change change = {
             .put = addition_put, .what = &addition, .added = info->id};
+        regions_begin(volume, info, page);
         status = esk_catalog_commit(volume, &change, page);
     }
     if (status == ESK_E_NO_SPACE) {

@@ -286,6 +286,7 @@ ESK_TEST(catalog_descriptor_cut_off_at_its_last_page_is_corrupt) {
 
 ESK_TEST(catalog_table_made_after_a_drop_sees_no_old_row) {
     struct esk_fixture fixture;
+    struct esk_series_stats stats;
     uint8_t row[30] = {0};
     uint32_t count = 9;
     fixture_start(&fixture, &fixture_nor, NULL);
@@ -304,6 +305,8 @@ ESK_TEST(catalog_table_made_after_a_drop_sees_no_old_row) {
     ESK_CHECK_INT(esk_series_count(fixture.series, &count), ESK_OK);
     ESK_CHECK_INT(count, 0);
     ESK_CHECK_INT(esk_series_newest(fixture.series, row), ESK_NOT_FOUND);
+    esk_series_stats(fixture.series, &stats);
+    ESK_CHECK_INT(stats.newest_unread, 0);
     fixture_end(&fixture);
 }
 

@@ -278,6 +278,53 @@ def test_missing_values_come_back_and_are_checked(volume):
         assert raised.value.column == bad.name
 
 
+def _kind_make(volume: Volume, kind: str) -> None:
+    if kind in ("raw", "packed"):
+        volume.create("a", TEMP, data_blocks=20, indexes=["temp_c"], codec=kind)
+    elif kind == "kv":
+        volume.create_kv("a", blocks=8, index_keys=300)
+    else:
+        volume.create_tree("a", TEMP, store=kind, blocks=24)
+
+
+def _kind_fill(volume: Volume, kind: str) -> None:
+    if kind in ("raw", "packed"):
+        with volume.open("a") as made:
+            made.append_many(rows(1500))
+            made.sync()
+    elif kind == "kv":
+        with volume.open_kv("a") as made:
+            for i in range(150):
+                made[f"key {i}"] = i
+            made.sync()
+    else:
+        with volume.open_tree("a") as made:
+            made.put_many(rows(200))
+            made.sync()
+
+
+@pytest.mark.parametrize("again", ["dropped", "formatted"])
+@pytest.mark.parametrize("kind", ["raw", "packed", "wandering", "tnc", "kv"])
+def test_a_new_table_reports_no_page_of_one_that_was_there(
+    geometry, kind, again
+):
+    with Simulator(geometry=geometry, seed=1) as chip:
+        with Volume.format(chip) as volume:
+            _kind_make(volume, kind)
+            _kind_fill(volume, kind)
+            if again == "dropped":
+                volume.drop("a")
+                _kind_make(volume, kind)
+        if again == "formatted":
+            with Volume.format(chip, overwrite=True) as volume:
+                _kind_make(volume, kind)
+        with Volume.mount(chip) as volume:
+            opened = {"raw": volume.open, "packed": volume.open}
+            opened["kv"] = volume.open_kv
+            with opened.get(kind, volume.open_tree)("a") as made:
+                assert made.check().newest_unread == 0
+
+
 def _crc32c(message: bytes) -> int:
     crc = 0xFFFFFFFF
     for byte in message:
