@@ -11,7 +11,6 @@ import pty
 import select
 import shutil
 import subprocess
-import sys
 import threading
 import tty
 from pathlib import Path
@@ -20,6 +19,7 @@ import pytest
 
 from eskerdb.line import Line, Refused, _Decoder, frame, unframed
 from eskerdb.program import AVG
+from sqlc_program import library
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCES = ["main", "board_host", "logger", "logger_line", "logger_query"]
@@ -32,19 +32,15 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    """The logger, built for this machine."""
-    folder = tmp_path_factory.mktemp("logger")
-    subprocess.run(
-        [sys.executable, "scripts/amalgamate", folder], cwd=ROOT, check=True,
-        stdout=subprocess.DEVNULL,
-    )  # fmt: skip
-    made = folder / "logger"
+    """The logger, for this machine."""
+    made = tmp_path_factory.mktemp("logger") / "logger"
     sources = [f"examples/logger/{name}.c" for name in SOURCES]
-    sources += ["port/posix_file/posix_file.c", folder / "esker.c"]
     flags = ["-std=c11", "-O1", "-D_POSIX_C_SOURCE=200809L", "-Iinclude"]
     flags += ["-I.", "-DLOGGER_QUERY_FLOATS"]
     subprocess.run(
-        ["gcc", *flags, *sources, "-lm", "-o", made], cwd=ROOT, check=True
+        ["gcc", *flags, *sources, *library("test"), "-lm", "-o", made],
+        cwd=ROOT,
+        check=True,
     )
     return made
 
