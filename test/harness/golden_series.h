@@ -40,7 +40,7 @@ struct golden_series {
 static const struct esk_geometry golden_geometry = ESK_NOR(24, 8, 256);
 static uint8_t golden_made[GOLDEN_BYTES];
 static uint8_t golden_image[GOLDEN_BYTES];
-static uint64_t golden_arena[2048];
+static uint64_t golden_arena[4096];
 static struct esk_volume golden_volume;
 static struct esk_ram_device golden_ram;
 

@@ -25,6 +25,7 @@ CELL_MASK, UNIT_SHIFT, UNIT_POWER_MAX = 15, 4, 3
 MODE_MAX = 7
 BREAKS_HEAD, BREAK_BYTES = 12, 12
 KEYS_REPEAT = 1
+INDEX_SUMMARY, INDEX_SORTED = 1, 2
 VARIABLE = 12
 SEARCHED_BLOCKS = 64
 
@@ -38,6 +39,12 @@ class Column:
     offset: int
     older: bytes  # what rows from before the column have in it
     mode: int  # how a packed table packs it
+
+
+@dataclass(frozen=True)
+class Index:
+    kind: int
+    column: int
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,7 @@ class Table:
     key: int
     codec: int = RAW
     columns: list = field(default_factory=list)
+    indexes: list = field(default_factory=list)
     regions: dict = field(default_factory=dict)
     options: dict = field(default_factory=dict)
     why_not: str = ""
@@ -238,6 +246,9 @@ def _why_not(table, incompatible):
     for column in table.columns:
         if not 1 <= column.type <= VARIABLE:
             return f"column type {column.type}"
+    for index in table.indexes:
+        if index.kind not in (INDEX_SUMMARY, INDEX_SORTED):
+            return f"index kind {index.kind}"
     if table.kind == SERIES:
         return _why_not_series(table)
     if table.kind == TREE:
@@ -274,6 +285,9 @@ def table_of(stream):
         table.columns.append(column)
         offset += column.bytes
         at = end
+    for _ in range(stream[5]):
+        table.indexes.append(Index(stream[at + 2], stream[at + 3]))
+        at += 2 + number(stream, at, 2)
     if offset != table.row_bytes:
         raise FormatError(f"{table.name}: columns do not fill the row")
     table.why_not = _why_not(table, number(stream, 14, 2))

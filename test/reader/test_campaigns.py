@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""Images after supply cuts: this reader and the core find the same rows.
+"""Images after supply cuts: this reader and the core find the same rows, and
+the runs of sorted indexes say what the rows do.
 
 The power-cut campaigns write the images, over every medium and table that
 they know, before anything is repaired. ESK_IMAGES=n reads n images, ESK_SEED=n
@@ -27,6 +28,7 @@ from eskerdb.value import read_value
 from image import FormatError
 from kv import bare_of, kv_items
 from series import Values, rows_of_torn_block, series_rows
+from sorted_runs import column_of, sorted_faults
 from tree import tree_rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,6 +94,8 @@ def rows_here(path):
         if any(column.type == VARIABLE for column in table.columns):
             read = Values(volume, table).of
             values = [value_or_none(read, row) for row in rows]
+        if column_of(table):
+            assert sorted_faults(volume, table)[1] == [], path.name
         found[table.name] = rows, values, rows_of_torn_block(volume, table)
     return found
 
