@@ -60,6 +60,25 @@ void esk_query_bound(struct esk_series_query *query,
 /// is no row. The key is a column of i8 .. i64 or u8 .. u32, or below 2^63.
 void esk_query_newest(const struct esk_series *series, int64_t *newest);
 
+/// What a query compares of a kv table's value.
+struct esk_query_value {
+    int64_t number; ///< of an integer or a boolean; INT64_MIN: it is none, or
+                    ///< is 2^63 or more
+    uint32_t size;  ///< bytes of the whole value
+    uint16_t bytes; ///< that were copied
+    uint8_t tag;    ///< enum esk_kv_type
+};
+
+enum { ESK_QUERY_VALUE_BYTES_MIN = 8 }; ///< of room for a value
+
+/// Reads a key's value: of a longer one than `room` the beginning. A shorter
+/// one than 8 bytes is followed by zeros.
+/// value    out, `room` bytes, at least ESK_QUERY_VALUE_BYTES_MIN.
+/// stored   out.
+/// Returns  as esk_kv_get.
+int esk_query_kv(struct esk_kv *kv, const void *key, uint8_t key_bytes,
+                 void *value, uint16_t room, struct esk_query_value *stored);
+
 /// Writes a tree's integer key of `count` bytes to `bytes`, and returns it.
 const void *esk_query_key(uint8_t *bytes, esk_key key, uint8_t count);
 

@@ -16,4 +16,8 @@ enum { ESK_SOURCE_KEY_BYTES = 8 }; ///< of an integer key here
 /// Returns  < 0, 0 or > 0: below the values of `type`, one of them, or above.
 int8_t esk_source_key(uint8_t type, const esk_slot *slot, uint8_t *bytes);
 
+/// The number of a kv table's integer or boolean of a type, at `bytes`, which
+/// are 8 with zeros behind it; INT64_MIN: it is none, or has 64 bits.
+int64_t esk_query_kv_number(uint8_t type, const uint8_t *bytes);
+
 #endif

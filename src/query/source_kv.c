@@ -20,21 +20,6 @@ enum {
     KV_VALUE = 13,
 };
 
-/// The number of the integer of a type at `bytes`, which are zeros behind it.
-static int64_t number_of(uint8_t type, const uint8_t *bytes) {
-    uint64_t bits = esk_load_u64(bytes);
-    switch (type) {
-    case ESK_KV_UNSIGNED:
-    case ESK_KV_BOOL:
-        return bits <= INT64_MAX ? (int64_t)bits : INT64_MIN;
-    case ESK_KV_SIGNED:
-        return (bits & 1u) != 0 ? -(int64_t)(bits >> 1) - 1
-                                : (int64_t)(bits >> 1);
-    default:
-        return INT64_MIN;
-    }
-}
-
 /// Fills in the row of a key, of `key_bytes` bytes.
 /// Returns  ESK_OK; ESK_E_UNSUPPORTED: it ends in a zero byte; as esk_kv_get.
 static int row_make(const struct esk_source *source, const uint8_t *key,
@@ -60,7 +45,8 @@ static int row_make(const struct esk_source *source, const uint8_t *key,
         memcpy(rest + KV_VALUE, start, room);
     }
     esk_store_u32(rest + KV_BYTES, bytes);
-    esk_store_u64(rest + KV_NUMBER, (uint64_t)number_of(rest[KV_TYPE], value));
+    esk_store_u64(rest + KV_NUMBER,
+                  (uint64_t)esk_query_kv_number(rest[KV_TYPE], value));
     memset(row, 0, source->key_bytes);
     memcpy(row, key, key_bytes);
     return ESK_OK;

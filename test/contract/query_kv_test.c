@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Programs over kv tables in the order of their keys.
+#include "esker/generated.h"
 #include "test/harness/query_fixture.h"
 
 /// The keys of `set` from a text of "boots name low" to another, each an offset
@@ -149,6 +150,58 @@ ESK_TEST(query_reads_kv_tables_in_order_with_the_most_memory) {
         query_run(0);
         free(arena);
         ESK_CHECK_TEXT(query_text, "boots;low;name;");
+    }
+}
+
+ESK_TEST(generated_c_reads_a_value_with_its_type_length_and_number) {
+    static const struct {
+        const char *key;
+        int64_t number;
+        uint32_t size;
+        uint16_t bytes;
+        uint8_t tag;
+    } cases[] = {
+        {"true", 1, 1, 1, ESK_KV_BOOL},
+        {"low", -5, 1, 1, ESK_KV_SIGNED},
+        {"high", 5, 1, 1, ESK_KV_SIGNED},
+        {"most", INT64_MAX, 8, 8, ESK_KV_UNSIGNED},
+        {"beyond", INT64_MIN, 8, 8, ESK_KV_UNSIGNED},
+        {"name", INT64_MIN, 5, 5, ESK_KV_TEXT},
+        {"long", INT64_MIN, 13, 9, ESK_KV_TEXT},
+    };
+    uint8_t most[8];
+    uint8_t beyond[8];
+    esk_store_u64(most, INT64_MAX);
+    esk_store_u64(beyond, UINT64_MAX);
+    query_start(1);
+    ESK_CHECK_INT(esk_kv_put_bool(query_set, "true", true), ESK_OK);
+    ESK_CHECK_INT(esk_kv_put_i32(query_set, "high", 5), ESK_OK);
+    ESK_CHECK_INT(
+        esk_kv_put(query_set, "most", 4, most, sizeof most, ESK_KV_UNSIGNED),
+        ESK_OK);
+    ESK_CHECK_INT(esk_kv_put(query_set, "beyond", 6, beyond, sizeof beyond,
+                             ESK_KV_UNSIGNED),
+                  ESK_OK);
+    ESK_CHECK_INT(esk_kv_put_text(query_set, "long", "thirteen long"), ESK_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct esk_query_value stored;
+        uint8_t value[9];
+        uint8_t bytes = (uint8_t)strlen(cases[i].key);
+        ESK_CONTEXT("%s", cases[i].key);
+        memset(value, 0xAA, sizeof value);
+        ESK_CHECK_INT(esk_query_kv(query_set, cases[i].key, bytes, value,
+                                   sizeof value, &stored),
+                      ESK_OK);
+        ESK_CHECK(stored.number == cases[i].number);
+        ESK_CHECK_INT(stored.size, cases[i].size);
+        ESK_CHECK_INT(stored.bytes, cases[i].bytes);
+        ESK_CHECK_INT(stored.tag, cases[i].tag);
+        for (size_t at = stored.bytes; at < 8; at++) {
+            ESK_CHECK_INT(value[at], 0); /* zeros follow a number */
+        }
+        ESK_CHECK_INT(
+            esk_query_kv(query_set, "none", 4, value, sizeof value, &stored),
+            ESK_NOT_FOUND);
     }
 }
 

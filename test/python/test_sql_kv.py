@@ -12,6 +12,7 @@ from eskerdb import Limit, Simulator, Volume
 from eskerdb.kv import Kv
 from eskerdb.sql.duck import Database
 from eskerdb.sql.engine import Engine, Refusal
+from test_sql_kv_select import ENTRIES, value_where_of
 
 STATEMENTS = 150
 VALUES = ["'a'", "''", "5", "-7", "2 + 3", "0.5", "1 / 4.0", "'it''s'"]
@@ -94,6 +95,41 @@ def test_random_changes_are_those_of_sqlite(kv):
     sqlite.close()
 
 
+def test_a_change_is_of_the_rows_that_select_gives(kv):
+    dice = random.Random(9)
+    with Database(kv.volume, [kv]) as database:
+        for _ in range(STATEMENTS):
+            for key, value in ENTRIES.items():
+                kv[key] = value
+            where = value_where_of(dice)
+            if where.startswith("CASE"):
+                continue
+            if dice.random() < 0.5:
+                where = f"({where}) AND key LIKE '%{dice.choice('etx')}%'"
+            rows = f"SELECT key FROM conf WHERE {where}"
+            wanted = {key for (key,) in database.execute(rows).fetchall()}
+            before = set(kv)
+            if dice.random() < 0.5:
+                assert changed(kv, f"DELETE FROM conf WHERE {where}") == len(
+                    wanted
+                )
+                assert before - set(kv) == wanted, where
+            else:
+                sql = f"UPDATE conf SET value = 'set' WHERE {where}"
+                assert changed(kv, sql) == len(wanted)
+                now = {k for k, v in kv.items() if v == "set"}
+                assert now == wanted, where
+            for key in before:
+                kv.pop(key, None)
+
+
+def test_changes_by_values_of_bytes_and_patterns(kv):
+    kv["a"], kv["b"], kv["c"] = b"\0\xff", "\\x00ff", float("nan")
+    assert changed(kv, "DELETE FROM conf WHERE value = '\\x00ff'") == 2
+    assert changed(kv, "DELETE FROM conf WHERE value LIKE '_a_'") == 1
+    assert not len(kv)
+
+
 def test_values_have_the_types_that_they_have_in_sql(kv):
     assert changed(
         kv,
@@ -159,8 +195,13 @@ def test_values_have_the_types_that_they_have_in_sql(kv):
             "not of type bool",
         ),
         ("UPDATE conf SET value = key", 25, "of constants"),
-        ("DELETE FROM conf WHERE value = '5'", 24, "is on its key"),
-        ("DELETE FROM conf WHERE key LIKE '%a'", 24, "is on its key"),
+        ("DELETE FROM conf WHERE length(key) = 5", 24, "compares its key"),
+        ("DELETE FROM conf WHERE key = value", 24, "compares its key"),
+        (
+            "DELETE FROM conf WHERE CAST(value AS i64) > 5",
+            24,
+            "stands where type is 'int' or 'signed'",
+        ),
         ("SELECT * FROM conff", 15, "did you mean 'conf'"),
     ],
 )

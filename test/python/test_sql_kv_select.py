@@ -10,7 +10,7 @@ import sqlite3
 import pytest
 
 from conftest import NOR
-from eskerdb import ImageFile, Simulator, Unsupported, Volume
+from eskerdb import ImageFile, Limit, Simulator, Unsupported, Volume
 from eskerdb.kv import Kv
 from eskerdb.sql.duck import Database
 from eskerdb.sql.engine import Engine, Refusal
@@ -22,6 +22,8 @@ ENTRIES = {
     "disk/size": 1 << 40, "disk/low": -5, "disk/rate": 0.5, "disk/": "",
     "long": LONG, "k" * 253: "most", "\u00fc": "\u00fcber", "n": 0.1,
     "net/\U0010ffff": "last", "Net/name": "other",
+    "most": (1 << 64) - 1, "zero": 0.0, "-zero": -0.0, "as text": "80",
+    "off": False, "word": "true", "half": "0.5", "least": -(1 << 63),
 }  # fmt: skip
 
 
@@ -67,8 +69,67 @@ def where_of(dice, keys):
     )
 
 
+TYPES = ["int", "signed", "text", "bytes", "float", "float32", "bool", "none"]
+TEXTS = [
+    *("esker", "80", "-5", "0.5", "1.5", "0.1", "", "true", "false", "0.0"),
+    *("-0.0", "x", "over", "other", "most", "18446744073709551615", "1e300"),
+    *("-9223372036854775808", "9223372036854775808", "080", "inf", "080.0"),
+]
+
+
+def value_where_of(dice):
+    """A condition on the value or the type of a row."""
+
+    def text():
+        return dice.choice(TEXTS)
+
+    def kind():
+        return dice.choice(TYPES)
+
+    op = dice.choice(["<", "<=", "=", ">", ">=", "<>"])
+    number = dice.choice([-5, 0, 3, 80, 1 << 40, 0.5, 0.4, 1e300])
+    return dice.choice(
+        [
+            f"value = '{text()}'",
+            f"value <> '{text()}'",
+            f"'{text()}' = value",
+            f"value IN ('{text()}', '{text()}', '{text()}')",
+            f"value NOT IN ('{text()}', '{text()}')",
+            f"type {op} '{kind()}'",
+            f"type IN ('{kind()}', '{kind()}')",
+            f"type LIKE '{kind()[:2]}%'",
+            f"type NOT LIKE '%{kind()[-1:]}_'",
+            f"type = 'text' AND value {op} '{text()}'",
+            f"value {op} '{text()}' AND type = 'text'",
+            f"type = 'text' AND value BETWEEN '{text()}' AND '{text()}'",
+            f"type = 'text' AND value LIKE '{text()[:2]}%'",
+            f"type <> 'text' OR value {op} '{text()}'",
+            f"NOT (type = 'text' AND value < '{text()}')",
+            f"type = 'signed' AND CAST(value AS BIGINT) {op} {number}",
+            (
+                f"type = 'int' AND key <> 'most' "
+                f"AND CAST(value AS BIGINT) {op} {number}"
+            ),
+            (
+                f"type IN ('float', 'signed') "
+                f"AND CAST(value AS DOUBLE) {op} {number}"
+            ),
+            (
+                f"CASE WHEN type = 'float' THEN CAST(value AS DOUBLE) {op} "
+                f"{number} WHEN type = 'text' THEN value {op} '{text()}' END"
+            ),
+        ]
+    )
+
+
 def select_of(dice, keys):
     where = where_of(dice, keys)
+    if dice.random() < 0.5:
+        where = value_where_of(dice)
+        if dice.random() < 0.4:
+            where = f"({where}) {dice.choice(['AND', 'OR'])} " + dice.choice(
+                [f"({value_where_of(dice)})", f"key > '{dice.choice('acnx')}'"]
+            )
     down = dice.choice(["", " DESC"])
     return dice.choice(
         [
@@ -116,6 +177,96 @@ def test_random_queries_give_the_rows_of_sqlite(both):
         found = list(select.rows(budget=budget))
         assert found == lite.execute(sql).fetchall(), sql
     assert refused < STATEMENTS / 4
+
+
+def test_conditions_on_values_give_the_rows_of_duckdb(both):
+    kv, engine, lite = both
+    dice = random.Random(3)
+    with Database(kv.volume, [kv]) as database:
+        for _ in range(STATEMENTS):
+            where = value_where_of(dice)
+            sql = f"SELECT key, value FROM conf WHERE {where} ORDER BY key"
+            (select,) = engine.prepare(sql)
+            found = list(select.rows())
+            assert found == lite.execute(sql).fetchall(), sql
+            assert found == database.execute(sql).fetchall(), sql
+
+
+def test_a_value_is_computed_with_where_its_type_is_known(both):
+    _, engine, lite = both
+    whole = "type IN ('int', 'signed') AND key <> 'most'"
+    for sql in (
+        (
+            f"SELECT sum(CAST(value AS i64)), count(*) FROM conf "
+            f"WHERE {whole} AND key <> 'least'"
+        ),
+        f"SELECT key, CAST(value AS BIGINT) / 2 FROM conf WHERE {whole}",
+        "SELECT max(CAST(value AS DOUBLE)) FROM conf WHERE type = 'float'",
+        (
+            "SELECT k FROM (SELECT key AS k, value AS v, type AS t FROM conf) "
+            "WHERE t = 'text' AND v > 'f' ORDER BY k"
+        ),
+        (
+            "SELECT a.key, b.key FROM conf AS a JOIN conf AS b "
+            "ON a.type = 'text' AND a.value LIKE 'o%' AND b.value = '80'"
+        ),
+    ):
+        (select,) = engine.prepare(sql)
+        theirs = sql.replace("i64", "BIGINT")
+        found = sorted(select.rows())
+        assert found == sorted(lite.execute(theirs).fetchall()), sql
+
+
+def test_a_parameter_beside_a_value_is_a_constant(both):
+    _, engine, lite = both
+    sql = "SELECT key FROM conf WHERE value = :v ORDER BY key"
+    for text in (*TEXTS, "x" * 255):
+        (select,) = engine.prepare(sql, values={"v": text})
+        assert list(select.rows()) == lite.execute(sql, {"v": text}).fetchall()
+
+
+def test_an_integer_beyond_64_bits_with_a_sign_ends_the_query(both):
+    _, engine, _ = both
+    sql = "SELECT key FROM conf WHERE type = 'int' AND CAST(value AS i64) > 0"
+    (select,) = engine.prepare(sql)
+    with pytest.raises(Limit):
+        list(select.rows())
+
+
+def test_a_text_is_compared_with_the_zeros_at_its_end(both):
+    kv, engine, _ = both
+    kv["z0"], kv["z1"], kv["z2"] = "z", "z\0", "z\0y"
+    for op, keys in (
+        ("=", ["z0"]), ("<=", ["z0"]), ("<", []), (">", ["z1", "z2"]),
+        (">=", ["z0", "z1", "z2"]), ("<>", ["z1", "z2"]),
+    ):  # fmt: skip
+        sql = (
+            f"SELECT key FROM conf WHERE type = 'text' AND value {op} 'z' "
+            "AND key LIKE 'z%' AND key <> 'zero' ORDER BY key"
+        )
+        (select,) = engine.prepare(sql)
+        assert [key for (key,) in select.rows()] == keys, sql
+
+
+def test_a_text_longer_than_a_row_has_is_duckdb_s(tmp_path, esker):
+    path = tmp_path / "kv.img"
+    with (
+        ImageFile(path, NOR, create=True) as device,
+        Volume.format(device) as volume,
+    ):
+        volume.create_kv("conf", blocks=8)
+        with volume.open_kv("conf") as kv:
+            kv["long"], kv["short"] = "x" * 1025 + "end", "the end"
+    for pattern, keys, says in (
+        ("%end", ["long", "short"], "DuckDB answers: a long text"),
+        ("the%", ["short"], "the machine answers"),
+        ("x%", ["long"], "the machine answers"),
+    ):
+        where = f"type = 'text' AND value LIKE '{pattern}'"
+        sql = f"SELECT key FROM conf WHERE {where} ORDER BY key"
+        done = esker("query", path, sql, "--csv")
+        assert done.out.splitlines() == ["key", *keys]
+        assert says in done.err
 
 
 def test_a_parameter_is_a_bound(both):
@@ -171,11 +322,34 @@ def test_keys_that_are_no_text_are_written_as_bytes(both):
 @pytest.mark.parametrize(
     ("sql", "column", "message"),
     [
-        ("SELECT key FROM conf WHERE value = '5'", 28, "only an output"),
-        ("SELECT key FROM conf WHERE type = 'int'", 28, "only an output"),
+        ("SELECT key FROM conf WHERE value < '5'", 28, "type is 'text'"),
+        (
+            "SELECT key FROM conf WHERE type <> 'int' AND value LIKE 'a%'",
+            46,
+            "LIKE of 'value' of a kv table stands where type is 'text'",
+        ),
+        (
+            "SELECT key FROM conf WHERE type = 'text' OR value > 'a'",
+            45,
+            "an order of 'value'",
+        ),
+        (
+            "SELECT key FROM conf WHERE type LIKE 'f%' AND CAST(value AS i64) > 1",
+            47,
+            "type is 'int' or 'signed'",
+        ),
+        (
+            "SELECT key FROM conf WHERE CAST(type AS i64) > 1",
+            28,
+            "between text and number",
+        ),
+        ("SELECT key FROM conf WHERE value > 5", 28, "text and a number"),
+        ("SELECT key FROM conf WHERE value = key", 28, "that is known"),
+        ("SELECT key FROM conf WHERE type = key", 28, "that is known"),
+        ("SELECT key FROM conf WHERE length(value) = 1", 35, "any length"),
         ("SELECT key FROM conf ORDER BY value", 1, "any length"),
         ("SELECT key FROM conf WHERE key = '\\xff'", 1, "not UTF-8"),
-        ("SELECT CAST(value AS i64) FROM conf", 8, "between text and number"),
+        ("SELECT CAST(value AS i64) FROM conf", 8, "CAST to a number of"),
     ],
 )
 def test_what_a_program_does_not_do_is_refused(both, sql, column, message):

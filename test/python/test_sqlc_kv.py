@@ -40,6 +40,22 @@ SELECT type FROM conf WHERE key LIKE 'disk/%';
 -- name: both
 SELECT value FROM conf WHERE key < 'disk/r'
 UNION ALL SELECT value FROM conf WHERE key > 'net/';
+-- name: looked_up
+SELECT key, value, type FROM conf WHERE key = :k AND value = '80';
+-- name: read_once
+SELECT key, value, type FROM conf WHERE value = 'true' OR type = 'bool';
+-- name: type_alone
+SELECT type FROM conf WHERE key = 'net/up' AND value = 'true';
+-- name: given
+SELECT key FROM conf WHERE type = 'text' AND value >= :low AND value < :high;
+-- name: long_text
+SELECT key FROM conf WHERE type = 'text' AND value LIKE '%x';
+-- name: beyond
+SELECT key FROM conf WHERE type = 'int' AND CAST(value AS i64) > 0;
+-- name: totals
+SELECT count(*), sum(CAST(value AS i64)), min(CAST(value AS f64)) FROM conf
+WHERE type = 'int' AND key > 'disk/' AND key < 'e' OR key = 'net/port'
+    AND type = 'int';
 -- name: counted
 SELECT count(*), count(value), count(key), sum(length(key)) FROM conf;
 """
@@ -48,7 +64,10 @@ PARAMETERS = {
     "between_two": ("disk/low", "net/name"),
     "longest": (MOST[:252],),
     "below": (MOST,),
+    "looked_up": ("net/port",),
+    "given": ("es", "net"),
 }
+ENDS_WITH_LIMIT = ("long_text", "beyond")
 
 
 def case(queries: str, room: KvRoom | None = None, **changes) -> sp.Case:
@@ -135,7 +154,8 @@ _TYPES = {
 def test_parameters_are_bounds_and_values_are_typed(tmp_path, lite):
     made = case(QUERIES, parameters=PARAMETERS)
     found = answers(made, tmp_path)
-    assert {n: s for n, (_, s) in found.items() if s != END} == {}
+    ends = {n: s for n, (_, s) in found.items() if s != END}
+    assert ends == dict.fromkeys(ENDS_WITH_LIMIT, LIMIT)
     assert found["one"][0] == [("net/port", "80", lib.ESK_KV_UNSIGNED)]
     assert (
         found["between_two"][0]
@@ -162,6 +182,19 @@ def test_parameters_are_bounds_and_values_are_typed(tmp_path, lite):
         *lite.execute(both.format("key < 'disk/r'")),
         *lite.execute(both.format("key > 'net/'")),
     ]
+    assert found["looked_up"][0] == [("net/port", "80", lib.ESK_KV_UNSIGNED)]
+    assert found["read_once"][0] == [
+        ("net/up", "true", lib.ESK_KV_BOOL),
+        ("off", "false", lib.ESK_KV_BOOL),
+        ("word", "true", lib.ESK_KV_TEXT),
+    ]
+    assert found["type_alone"][0] == [(lib.ESK_KV_BOOL,)]
+    assert found["given"][0] == [
+        ("k" * 253,),
+        ("net/name",),
+        ("net/\U0010ffff",),
+    ]
+    assert found["totals"][0] == [(3, (1 << 40) + 75, -5.0)]
     count = len(made.rows["conf"])
     (totals,) = lite.execute("SELECT sum(length(key)) FROM conf").fetchone()
     assert found["counted"][0] == [(count, count, count, totals)]
@@ -191,7 +224,12 @@ def test_queries_of_kv_tables_compile_without_a_warning(tmp_path, compiler):
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("SELECT key FROM conf WHERE value = '5'", "only an output"),
+        ("SELECT key FROM conf WHERE value < '5'", "type is 'text'"),
+        ("SELECT key FROM conf WHERE value = :v", "type is 'text'"),
+        (
+            f"SELECT key FROM conf WHERE value = '{'x' * 65}'",
+            "has 64: --value-bytes",
+        ),
         ("SELECT value FROM conf ORDER BY type", "any length"),
         ("SELECT DISTINCT type FROM conf", "any length"),
         ("SELECT value, value AS again FROM conf", "output once"),
@@ -209,7 +247,7 @@ def test_what_is_not_compiled_is_refused(sql, message):
 
 
 def test_a_condition_on_a_value_is_refused_where_it_stands():
-    sql = "-- name: q\nSELECT key FROM conf WHERE value = '5'"
-    with pytest.raises(Refusal, match="only an output") as refused:
+    sql = "-- name: q\nSELECT key FROM conf WHERE value < '5'"
+    with pytest.raises(Refusal, match="an order of 'value'") as refused:
         compile_text(SCHEMA, sql, "app")
     assert (refused.value.line, refused.value.column) == (2, 28)

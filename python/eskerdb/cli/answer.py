@@ -281,11 +281,11 @@ def _by_machine(
             result = _Rows(select)
         except (Limit, Corrupt, Unsupported) as failure:
             is_limit = isinstance(failure, Limit)
-            if is_limit and not select.keeps_records:
+            if is_limit and not select.shortages:
                 raise Limit(_OVERFLOW) from None
             if number:
                 raise
-            reason = "too many groups or rows" if is_limit else "damage"
+            reason = " or ".join(select.shortages) if is_limit else "damage"
             if isinstance(failure, Unsupported):
                 reason = "a key that ends in a zero byte"
             print(f"DuckDB answers: {reason}", file=sys.stderr)

@@ -11,7 +11,8 @@ names, bind_expr, bind, logical
                     what a statement means
 plan, access, ordered, base, joins, planner
                     how it is done: a tree of operators
-emit, push          the calls by which a plan is written by a back end
+emit, kv_conditions, push
+                    the calls by which a plan is written by a back end
 assemble, bytes_expr, bytes_backend
                     the back end for the machine of src/query
 tables, parameter, engine, explain

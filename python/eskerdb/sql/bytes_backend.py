@@ -23,10 +23,9 @@ from eskerdb.sql.assemble import Label
 from eskerdb.sql.bytes_expr import (
     SLOT,
     Expressions,
-    Unsupported,
     slots_of,
 )
-from eskerdb.sql.emit import Accumulators, Emitter, Records
+from eskerdb.sql.emit import Accumulators, Emitter, Records, Unsupported
 from eskerdb.sql.plan import Aggregate, Bound, Query, Range, Scan
 from eskerdb.sql.tables import KIND_NUMBERS
 from eskerdb.sql.types import INT_MAX, INT_MIN, Type
@@ -53,11 +52,14 @@ class Code:
     """A program, and the query that it is of: names are not in the program.
 
     roles   of the outputs: "key", "value", "type" of a kv table; else ""
+    cuts    a text of a kv table that is longer than its row's may end it with
+            ESK_E_LIMIT
     """
 
     bytes: bytes
     query: Query
     roles: tuple[str, ...] = ()
+    cuts: bool = False
 
 
 def compiled(query: Query) -> Code:
@@ -74,7 +76,7 @@ def compiled(query: Query) -> Code:
             roles = tuple(
                 writer.roles.get(i, "") for i in range(len(query.names))
             )
-            return Code(writer.finished(), query, roles)
+            return Code(writer.finished(), query, roles, writer.cuts_values)
         separate |= moved
 
 
@@ -115,7 +117,6 @@ class _Writer(Expressions, Emitter):
         self._records: list[tuple[int, list[int]]] = []
         self._variable_count = 0
         self.roles: dict[int, str] = {}
-        self._valued: set[int] = set()  # cursors whose values are outputs
 
     # The program ------------------------------------------------------------
 
@@ -138,7 +139,7 @@ class _Writer(Expressions, Emitter):
             program.outputs += entries
         for i, (_, _, kind) in enumerate(program.tables):
             if kind == KIND_NUMBERS["kv"]:
-                room = KV_VALUE_BYTES if i in self._valued else 0
+                room = KV_VALUE_BYTES if i in self.valued else 0
                 program.tables[i] = (*kv_shape(room), kind)
         self._check_tables()
         for what, count, most in (
@@ -501,7 +502,7 @@ class _Writer(Expressions, Emitter):
         known = any(value in names for names in self._known)
         if isinstance(value, e.Column) and not known:
             cursor, table = self.places[value.scan]
-            column = table.columns[value.index]
+            column = table.column(value.index)
             if column.missing is None and value.type.kind != "f64":
                 if not value.type.fits_32_bits:
                     self.program.flags |= asm.WIDE
@@ -704,7 +705,7 @@ class _Writer(Expressions, Emitter):
         if role in ("value", "type"):
             assert isinstance(value, e.Column)
             cursor = self.places[value.scan][0]
-            self._valued.add(cursor)
+            self.valued.add(cursor)
             return ((_ROW, cursor),)
         if i in self.separate:
             count = slots_of(kind)
@@ -716,7 +717,7 @@ class _Writer(Expressions, Emitter):
             return self._entries(kind, first)
         if is_text and isinstance(value, e.Column):
             cursor, table = self.places[value.scan]
-            column = table.columns[value.index]
+            column = table.column(value.index)
             low, high = (
                 struct.pack("<H", n) for n in (column.offset, column.bytes)
             )
@@ -732,7 +733,7 @@ class _Writer(Expressions, Emitter):
         if isinstance(value, e.Column):
             table = self.places[value.scan][1]
             if table.kind == "kv":
-                return table.columns[value.index].name
+                return table.column(value.index).name
         return ""
 
     def _in_a_row(self, value: e.Expr) -> int:

@@ -21,7 +21,9 @@ from eskerdb.sql import assemble as asm
 from eskerdb.sql import expr as e
 from eskerdb.sql import rules
 from eskerdb.sql.assemble import Label, Program
+from eskerdb.sql.emit import Unsupported
 from eskerdb.sql.plan import TableColumn, TableInfo
+from eskerdb.sql.tables import KV_CELLS, KV_VALUE_AT
 from eskerdb.sql.types import INT_MAX, INT_MIN, Type
 
 SLOT = 8  # bytes of text in a register
@@ -40,14 +42,6 @@ _NOT_RELATIONS = {">": 1, ">=": 0}  # not <=, not <
 _TEXT_IF, _TEXT_LIKE = 4, 8
 _PLAIN = b"\xff"  # in a pattern: the next byte is no wildcard
 _OPS = {"+": "ADD", "-": "SUB", "*": "MUL", "/": "DIV", "%": "REM"}
-
-
-class Unsupported(Exception):
-    """What a program of bytes cannot do: what, and where it stands."""
-
-    def __init__(self, message: str, span: e.Span = e.NOWHERE) -> None:
-        super().__init__(message)
-        self.span = span
 
 
 def slots_of(kind: Type, span: e.Span = e.NOWHERE) -> int:
@@ -92,6 +86,7 @@ class Expressions:
 
     program   that is written
     places    the cursor and the table of each scan
+    valued    cursors of kv tables whose rows have values
     """
 
     def __init__(self) -> None:
@@ -100,6 +95,7 @@ class Expressions:
         self.places: dict[int, tuple[int, TableInfo]] = {}
         self.variables: dict[int, int] = {}
         self.results: dict[int, int] = {}
+        self.valued: set[int] = set()
         self._constants: dict[int, int] = {}
         self._null: int | None = None
         # Of the enclosing code, the innermost last: what registers hold, and
@@ -201,7 +197,7 @@ class Expressions:
 
     def _column(self, expr: e.Column, r: int) -> None:
         cursor, table = self.places[expr.scan]
-        column = table.columns[expr.index]
+        column = table.column(expr.index)
         if expr.type.kind == "text":
             self._load_text(cursor, column, 0, r)
             return
@@ -212,7 +208,13 @@ class Expressions:
                 kind = rules.as_float(kind)
             self.program.op("NULLIF", r, self.value(kind))
 
+    def _use(self, cursor: int, column: TableColumn) -> None:
+        """Notes which cursors' rows have values of a kv table."""
+        if column in KV_CELLS and column.offset >= KV_VALUE_AT:
+            self.valued.add(cursor)
+
     def _load(self, r: int, cursor: int, column: TableColumn) -> None:
+        self._use(cursor, column)
         place = cursor * 16 + TYPES[column.kind]
         offset = column.offset.to_bytes(2, "little")
         self.program.op("LD", r, place, *offset)
@@ -476,7 +478,7 @@ class Expressions:
         for i in range(count):
             if places is not None and isinstance(expr, e.Column) and i < own:
                 cursor, table = self.places[expr.scan]
-                column = table.columns[expr.index]
+                column = table.column(expr.index)
                 self._load_text(cursor, column, i, places[i])
                 found.append(places[i])
                 continue
@@ -547,7 +549,7 @@ class Expressions:
         if isinstance(expr, e.Column):
             cursor, table = self.places[expr.scan]
             register = self.temporary()
-            self._load_text(cursor, table.columns[expr.index], i, register)
+            self._load_text(cursor, table.column(expr.index), i, register)
             return register
         raise Unsupported(
             f"{type(expr).__name__.lower()} of a text is not in programs of "
@@ -626,7 +628,8 @@ class Expressions:
         """Compares a column with a text, or with one that a register refers
         to."""
         cursor, table = self.places[column.scan]
-        place = _of_bytes(table.columns[column.index], column.span)
+        place = _of_bytes(table.column(column.index), column.span)
+        self._use(cursor, place)
         if op in _NOT_RELATIONS:
             # TRUE where the other relation is not: the column is not NULL.
             relation, when = _NOT_RELATIONS[op], not when

@@ -21,9 +21,35 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from eskerdb.sql.expr import Expr, Variable
+from eskerdb.program import KV_VALUE_BYTES
+from eskerdb.sql.expr import NOWHERE, Expr, Variable
 from eskerdb.sql.plan import Aggregate, Query, Scan
+from eskerdb.sql.source import Span
 from eskerdb.sql.types import Type
+
+
+class Unsupported(Exception):
+    """What a back end cannot do: what, and where it stands."""
+
+    def __init__(self, message: str, span: Span = NOWHERE) -> None:
+        super().__init__(message)
+        self.span = span
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a back end has of the value of a kv table's row.
+
+    bytes       of a longer one it has the beginning
+    parameters  it compares a text with a parameter
+    written     it has each value as a text, too
+    advice      how it gets more bytes
+    """
+
+    bytes: int
+    parameters: bool = False
+    written: bool = False
+    advice: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,9 +79,15 @@ class Records:
 
 
 class Emitter(ABC):
-    """A back end: it is called in the order of the code that it writes."""
+    """A back end: it is called in the order of the code that it writes.
+
+    kv_room      what it has of the value of a kv table's row
+    cuts_values  whether such a value that is longer ends the query
+    """
 
     query: Query
+    kv_room: Room = Room(KV_VALUE_BYTES)
+    cuts_values: bool = False
 
     # Values -----------------------------------------------------------------
 

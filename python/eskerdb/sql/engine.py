@@ -16,8 +16,8 @@ from eskerdb.sql import syntax as s
 from eskerdb.sql.access import Limits
 from eskerdb.sql.bind import bind
 from eskerdb.sql.bytes_backend import Code, compiled
-from eskerdb.sql.bytes_expr import Unsupported
 from eskerdb.sql.change import Change
+from eskerdb.sql.emit import Unsupported
 from eskerdb.sql.explain import explained, pages
 from eskerdb.sql.handles import of_kv, of_program
 from eskerdb.sql.key_bounds import KeyBounds, key_bounds
@@ -242,9 +242,14 @@ class Select:
             )
 
     @property
-    def keeps_records(self) -> bool:
-        """Whether it keeps groups or an order in RAM, which may be short."""
-        return self.code.bytes[10] > 0
+    def shortages(self) -> list[str]:
+        """Of what it may have too many for its RAM: DuckDB answers then."""
+        found = []
+        if self.code.bytes[10] > 0:
+            found.append("too many groups or rows")
+        if self.code.cuts:
+            found.append("a long text in a kv table")
+        return found
 
     def explain(self) -> list[str]:
         """Returns the lines of its plan, and what it costs."""

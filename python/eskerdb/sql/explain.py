@@ -315,6 +315,9 @@ def text(value: e.Expr, names: Sequence[str]) -> str:
             return f"round({text(operand, names)}, {digits})"
         case e.ToFloat(operand=operand):
             return of(operand)
+        case e.StoredNumber(type=kind, operand=operand):
+            name = "i64" if kind.kind == "int" else "f64"
+            return f"CAST({text(operand, names)} AS {name})"
         case e.ToInt(operand=operand):
             return f"CAST({text(operand, names)} AS i64)"
         case e.Like(operand=operand, pattern=pattern):

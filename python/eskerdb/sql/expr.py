@@ -171,6 +171,14 @@ class Bucket(Expr):
     checked: bool = True
 
 
+@dataclass(frozen=True)
+class StoredNumber(Expr):
+    """CAST of a kv table's value, a Field, to an int or an f64.
+    kv_conditions.py has what it is of what is stored."""
+
+    operand: Expr = None  # type: ignore[assignment]
+
+
 # Texts ----------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from eskerdb.sql import expr as e
 from eskerdb.sql import rules
 from eskerdb.sql.access import conjuncts
 
-_KEY = 0  # the column
+KEY = 0  # the column
 
 
 @dataclass(frozen=True)
@@ -63,4 +63,4 @@ def _equal_key(part: e.Expr) -> str | None:
 
 
 def is_key(value: e.Expr) -> bool:
-    return isinstance(value, e.Field) and value.index == _KEY
+    return isinstance(value, e.Field) and value.index == KEY

@@ -4,25 +4,28 @@
 
 A value has the type that it has in SQL: text, whole number, float, TRUE or
 FALSE, x'..'; the column `type` says another one, such as float32. Conditions
-are on the key, which is read as SELECT shows it. All changes of a statement
+compare the texts that SELECT shows, or numbers. All changes of a statement
 are made at once, so they have to fit a block, or are made in batches.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from eskerdb._esker import lib
 from eskerdb.errors import Corrupt, Limit, NotFound, SchemaError, error
 from eskerdb.kv import Kv
 from eskerdb.kv_value import Stored, encode, encode_key, key_text, read_key
-from eskerdb.sql import batches, rules
+from eskerdb.sql import batches
 from eskerdb.sql import expr as e
 from eskerdb.sql import logical as lo
 from eskerdb.sql.access import Limits
-from eskerdb.sql.bytes_expr import Unsupported
-from eskerdb.sql.key_bounds import is_key, key_bounds
+from eskerdb.sql.emit import Room, Unsupported
+from eskerdb.sql.key_bounds import KEY, key_bounds
+from eskerdb.sql.kv_conditions import ORDERS, Conditions, matches
 from eskerdb.sql.source import Source
 from eskerdb.sql.table_change import (
     Computed,
@@ -34,57 +37,94 @@ from eskerdb.sql.table_change import (
     reading,
     rewrite_text,
 )
+from eskerdb.sql.tables import KV_COLUMNS
 
 _VALUE, _TYPE = 1, 2
-_ON_KEY = "a condition of a change of a kv table is on its key, a text"
-_ORDERS = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    "=": lambda a, b: a == b,
-    "<>": lambda a, b: a != b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-}
+_ON_TEXTS = (
+    "a condition of a change of a kv table compares its key, value or type "
+    "with a text, or CAST(value AS ..) with a number"
+)
+
+
+class Row:
+    """A key, and its value when it is asked for."""
+
+    def __init__(self, kv: Kv, raw: bytes) -> None:
+        self._kv, self._raw = kv, raw
+
+    @cached_property
+    def stored(self) -> Stored:
+        return self._kv.stored(self._raw)
+
+    def text(self, column: int) -> str:
+        """Returns a column as SELECT shows it."""
+        if column == KEY:
+            return key_text(self._raw)
+        return self.stored.written()[column == _TYPE]
+
+    def number(self) -> int | float | None:
+        """Returns a value as a number; None: it is none, or no number."""
+        value = self.stored.value
+        if not isinstance(value, (int, float)) or math.isnan(value):
+            return None
+        return value
 
 
 def _check(where: e.Expr | None) -> None:
     """Raises Unsupported for a condition that holds() does not know."""
+    if where is None:
+        return
+    columns = (
+        e.Column(c.type, index=i, name=c.name) for i, c in enumerate(KV_COLUMNS)
+    )
+    Conditions(Room(0, written=True)).made(e.replaced(where, tuple(columns)))
+    _check_part(where)
+
+
+def _check_part(where: e.Expr) -> None:
     match where:
-        case None | e.Constant():
+        case e.Constant():
             return
         case e.Logic() | e.Not():
             for child in e.children(where):
-                _check(child)
+                _check_part(child)
             return
-        case e.Compare(left=left, right=e.Constant()) if is_key(left):
-            return
-        case e.Like(operand=operand) if is_key(operand):
-            if rules.plain_prefix(where.pattern, where.escape):
+        case e.Compare(left=left, right=e.Constant()):
+            if isinstance(left, (e.Field, e.StoredNumber)):
                 return
-    raise Unsupported(_ON_KEY, where.span)
+        case e.Like(operand=e.Field()):
+            return
+    raise Unsupported(_ON_TEXTS, where.span)
 
 
-def holds(where: e.Expr | None, key: str) -> bool | None:
-    """Returns whether a condition is true of a key."""
+def holds(where: e.Expr | None, row: Row) -> bool | None:
+    """Returns whether a condition is true of a row."""
     match where:
         case None:
             return True
         case e.Constant(value=value):
             return None if value is None else bool(value)
         case e.Not(operand=operand):
-            found = holds(operand, key)
+            found = holds(operand, row)
             return None if found is None else not found
         case e.Logic(op=op, items=items):
             decides = op == "or"
-            parts = [holds(item, key) for item in items]
+            parts = [holds(item, row) for item in items]
             if decides in parts:
                 return decides
             return None if None in parts else not decides
-        case e.Compare(op=op, right=e.Constant(value=value)):
-            return _ORDERS[op](key.encode(), value.encode())
-        case e.Like(pattern=pattern, escape=escape):
-            plain = rules.plain_prefix(pattern, escape)
-            return plain is not None and key.startswith(plain[0])
+        case e.Compare(op=op, left=e.Field(index=column)):
+            text, other = row.text(column), where.right.value
+            return ORDERS[op](text.encode(), other.encode())
+        case e.Compare(op=op, left=e.StoredNumber()):
+            number = row.number()
+            return (
+                None
+                if number is None
+                else ORDERS[op](number, where.right.value)
+            )
+        case e.Like(operand=e.Field(index=column)):
+            return matches(where.pattern, where.escape, row.text(column))
     raise AssertionError(where)
 
 
@@ -214,7 +254,7 @@ class KvRewrite:
             found = [encode_key(read_key(k)) for k in self.bounds.keys if k]
             found = [raw for raw in found if _has(kv, raw)]
         for raw in found:
-            if holds(self.bound.where, key_text(raw)):
+            if holds(self.bound.where, Row(kv, raw)):
                 yield raw
 
     def _stored(self, kv: Kv, raw: bytes, new: dict[int, Any]) -> Stored:

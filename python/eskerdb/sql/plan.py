@@ -59,6 +59,8 @@ class TableInfo:
     page_rows    rows on a page, about; 0: not known
     oldest, newest
                  the least and greatest key; None: not known
+    cells        of a kv table: how a value is stored. Columns of the row
+                 behind the others, which no statement names
     """
 
     name: str
@@ -72,6 +74,14 @@ class TableInfo:
     page_rows: int = 0
     oldest: int | None = None
     newest: int | None = None
+    cells: tuple[TableColumn, ...] = ()
+
+    def column(self, index: int) -> TableColumn:
+        """Returns a column, or a cell behind them."""
+        count = len(self.columns)
+        return (
+            self.columns[index] if index < count else self.cells[index - count]
+        )
 
 
 # Sources --------------------------------------------------------------------

@@ -10,7 +10,8 @@ plans"). A row is a tuple of expressions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from eskerdb.sql import plan as p
 from eskerdb.sql.emit import Accumulators, Emitter, Records
@@ -29,6 +30,7 @@ from eskerdb.sql.expr import (
     Variable,
     replaced,
 )
+from eskerdb.sql.kv_conditions import Conditions, types_where
 from eskerdb.sql.types import BOOL, INT_MAX, INT_MIN, NULL, Type, integer
 
 Row = tuple[Expr, ...]
@@ -40,7 +42,9 @@ _NULL = Constant(NULL, value=None)
 def write(query: p.Query, emitter: Emitter) -> None:
     """Has `emitter` write a query."""
     emitter.query = query
-    _Walk(emitter).produce(query.plan, emitter.emit)
+    walk = _Walk(emitter)
+    walk.produce(query.plan, emitter.emit)
+    emitter.cuts_values = walk.values.cuts
 
 
 def constant(value: int) -> Constant:
@@ -63,6 +67,19 @@ def scan_row(scan: p.Scan, nullable: bool = False) -> Row:
 class _Walk:
     def __init__(self, emitter: Emitter) -> None:
         self.emitter = emitter
+        self.values = Conditions(emitter.kv_room)
+
+    def put(self, value: Expr, row: Row) -> Expr:
+        """Returns an expression over a row."""
+        return self.values.made(replaced(value, row))
+
+    @contextmanager
+    def when(self, condition: Expr, row: Row) -> Iterator[None]:
+        """What it encloses is done where a condition over a row is TRUE."""
+        known = types_where(replaced(condition, row))
+        made = self.put(condition, row)
+        with self.emitter.when(made), self.values.knowing(known):
+            yield
 
     def produce(self, node: p.Plan, consume: Consume) -> None:
         """Writes a node; `consume` writes what is done with each row."""
@@ -93,7 +110,7 @@ class _Walk:
 
     def _filter(self, node: p.Filter, consume: Consume) -> None:
         def each(row: Row) -> None:
-            with self.emitter.when(replaced(node.condition, row)):
+            with self.when(node.condition, row):
                 consume(row)
 
         self.produce(node.input, each)
@@ -102,7 +119,7 @@ class _Walk:
         self.produce(
             node.input,
             lambda row: consume(
-                tuple(replaced(output, row) for output in node.outputs)
+                tuple(self.put(output, row) for output in node.outputs)
             ),
         )
 
@@ -157,7 +174,7 @@ class _Walk:
         self, node: p.StreamAggregate, consume: Consume
     ) -> None:
         if not node.keys:
-            group = _Group(self.emitter, node.aggregates)
+            group = _Group(self, node.aggregates)
             group.clear()
             self.produce(node.input, group.add)
             consume(group.finish())
@@ -169,12 +186,12 @@ class _Walk:
     def _runs(self, node: p.StreamAggregate, consume: Consume) -> None:
         """Groups whose keys are compared with those of the row before."""
         emitter = self.emitter
-        group = _Group(emitter, node.aggregates)
+        group = _Group(self, node.aggregates)
         keys = self._variables(node.keys, "key")
         begun = emitter.variable(BOOL.maybe(), "begun")
 
         def each(row: Row) -> None:
-            values = [replaced(key, row) for key in node.keys]
+            values = [self.put(key, row) for key in node.keys]
             same = _all(
                 [_is_set(begun)]
                 + [Same(BOOL, left=k, right=v) for k, v in _pairs(keys, values)]
@@ -197,18 +214,18 @@ class _Walk:
     ) -> None:
         """Groups that end where a value passes the end of its bucket."""
         emitter = self.emitter
-        group = _Group(emitter, node.aggregates)
+        group = _Group(self, node.aggregates)
         (key,) = self._variables(node.keys, "key")
         ends = emitter.kept(rising.value.type)
         end = emitter.variable(ends.maybe(), "end")
 
         def each(row: Row) -> None:
-            value = replaced(rising.value, row)
+            value = self.put(rising.value, row)
             inside = _compare(">=" if rising.falls else "<=", value, end)
             with emitter.when(Not(BOOL, operand=_is_true(inside))):
                 with emitter.when(_is_set(key)):
                     consume((key, *group.finish()))
-                emitter.assign(key, replaced(node.keys[0], row))
+                emitter.assign(key, self.put(node.keys[0], row))
                 emitter.assign(end, _bucket_end(rising, key, ends))
                 group.clear()
             group.add(row)
@@ -219,13 +236,13 @@ class _Walk:
 
     def _groupaggregate(self, node: p.GroupAggregate, consume: Consume) -> None:
         emitter = self.emitter
-        group = _Group(emitter, node.aggregates)
+        group = _Group(self, node.aggregates)
         groups = emitter.groups(
             [key.type for key in node.keys], group.accumulators, node.bound
         )
 
         def each(row: Row) -> None:
-            emitter.group(groups, [replaced(key, row) for key in node.keys])
+            emitter.group(groups, [self.put(key, row) for key in node.keys])
             group.add(row)
 
         self.produce(node.input, each)
@@ -273,7 +290,7 @@ class _Walk:
         self.produce(
             node.input,
             lambda row: emitter.push(
-                records, [replaced(value, row) for value in stored]
+                records, [self.put(value, row) for value in stored]
             ),
         )
         row = tuple(records.row[stored.index(f)] for f in node.fields)
@@ -287,7 +304,7 @@ class _Walk:
         emitter.open(node.right)
 
         def each(row: Row) -> None:
-            key = replaced(node.key, row)
+            key = self.put(node.key, row)
             if node.shift:
                 key = _plus(key, node.shift)
             with emitter.advance(node.right, key, outer):
@@ -299,7 +316,7 @@ class _Walk:
         emitter, outer = self.emitter, node.kind == "left"
 
         def each(row: Row) -> None:
-            key = replaced(node.key, row)
+            key = self.put(node.key, row)
             with emitter.lookup(node.right, key, outer):
                 self._joined(node, row, consume)
 
@@ -316,7 +333,7 @@ class _Walk:
                 if node.rest is None:
                     consume(left + right)
                     return
-                with self.emitter.when(replaced(node.rest, left + right)):
+                with self.when(node.rest, left + right):
                     consume(left + right)
 
             read(pair)
@@ -359,7 +376,7 @@ class _Walk:
                 nonlocal width
                 width = len(right)
                 rest = node.rest or constant(1)
-                with emitter.when(replaced(rest, left + right)):
+                with self.when(rest, left + right):
                     emitter.assign(met, constant(1))
                     consume(left + right)
 
@@ -379,11 +396,11 @@ class _Walk:
         if node.rest is None:
             consume(left + right)
             return
-        rest = replaced(node.rest, left + right)
         if not outer:
-            with self.emitter.when(rest):
+            with self.when(node.rest, left + right):
                 consume(left + right)
             return
+        rest = self.put(node.rest, left + right)
         hit = self.emitter.variable(BOOL.maybe(), "hit")
         self.emitter.assign(hit, rest)
         consume(
@@ -409,10 +426,9 @@ class _Group:
     """The aggregates of a group. Those of quantiles are variables, set by
     finish(): their values are kept in an order."""
 
-    def __init__(
-        self, emitter: Emitter, aggregates: Sequence[p.Aggregate]
-    ) -> None:
-        self.emitter = emitter
+    def __init__(self, walk: _Walk, aggregates: Sequence[p.Aggregate]) -> None:
+        self.put = walk.put
+        self.emitter = emitter = walk.emitter
         self.aggregates = [a for a in aggregates if a.function != "quantile"]
         self.accumulators: Accumulators = emitter.accumulators(self.aggregates)
         self.orders: dict[tuple[Expr, int], Records] = {}
@@ -442,10 +458,10 @@ class _Group:
     def add(self, row: Row) -> None:
         self.emitter.accumulate(
             self.accumulators,
-            [a.argument and replaced(a.argument, row) for a in self.aggregates],
+            [a.argument and self.put(a.argument, row) for a in self.aggregates],
         )
         for (argument, _), records in self.orders.items():
-            value = replaced(argument, row)
+            value = self.put(argument, row)
             if not value.type.nullable:
                 self.emitter.push(records, [value])
                 continue

@@ -26,7 +26,7 @@ from eskerdb.sql.types import (
 )
 
 _INVERSE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "<>", "<>": "="}
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 _HOLDS = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
@@ -225,6 +225,10 @@ def cast(item: e.Expr, wanted: Type) -> e.Expr:
     if not item.type.is_number or wanted.kind == "text":
         if item.type.kind == wanted.kind:
             return item
+        if isinstance(item, e.Field) and item.type == text():
+            # A NaN is NULL.
+            kind = wanted.maybe(wanted.kind == "f64")
+            return e.StoredNumber(kind, operand=item)
         raise Fault("CAST between text and number is not supported")
     if wanted.kind == "f64":
         return as_float(item)
@@ -261,7 +265,7 @@ def compare(op: str, left: e.Expr, right: e.Expr) -> e.Expr:
     if _is_constant(left, right):
         return truth(_HOLDS[op](*_comparable(left.value, right.value)))
     if isinstance(left, e.Constant):
-        op, left, right = _MIRRORED[op], right, left
+        op, left, right = MIRRORED[op], right, left
     if isinstance(right, e.Constant) and kinds != {"text"}:
         known = _against_constant(op, left, right)
         if known is not None:

@@ -23,7 +23,7 @@ from eskerdb.sql import plan as p
 from eskerdb.sql.access import Limits
 from eskerdb.sql.base import table_fields
 from eskerdb.sql.bytes_backend import Code, compiled
-from eskerdb.sql.bytes_expr import Unsupported
+from eskerdb.sql.emit import Unsupported
 from eskerdb.sql.explain import explained, text
 from eskerdb.sql.handles import of_program
 from eskerdb.sql.planner import Planner, types_of

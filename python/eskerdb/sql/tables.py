@@ -12,11 +12,12 @@ from typing import Any
 
 from eskerdb import schema
 from eskerdb._esker import lib
+from eskerdb.program import KV_VALUE_BYTES
 from eskerdb.sql import syntax as s
 from eskerdb.sql.names import table_named
 from eskerdb.sql.plan import TableColumn, TableInfo
 from eskerdb.sql.source import Source, listed, nearest
-from eskerdb.sql.types import FLOAT, INT_MAX, Type, integer, text
+from eskerdb.sql.types import FLOAT, INT_MAX, INT_MIN, Type, integer, text
 
 _NAME_BYTES_MAX = 31  # ESK_NAME_BYTES_MAX
 _DECIMALS_MAX = 3
@@ -77,6 +78,33 @@ KV_COLUMNS = (
     TableColumn("value", "any", text(), 0, 0),
     TableColumn("type", "type", text(), 0, 0),
 )
+KV_VALUE_AT = lib.ESK_KV_KEY_BYTES_MAX + 13
+# How a value is stored, in a row of the machine (esk_source_kv): the last ones
+# are its bytes, as numbers and as a text with zeros behind it.
+KV_CELLS = (
+    TableColumn("tag", "u8", integer(0, 255), lib.ESK_KV_KEY_BYTES_MAX, 1),
+    TableColumn(
+        "size",
+        "u32",
+        integer(0, (1 << 32) - 1),
+        lib.ESK_KV_KEY_BYTES_MAX + 1,
+        4,
+    ),
+    TableColumn(
+        "number",
+        "i64",
+        integer(INT_MIN, INT_MAX),
+        lib.ESK_KV_KEY_BYTES_MAX + 5,
+        8,
+    ),
+    TableColumn("bits", "i64", integer(INT_MIN, INT_MAX), KV_VALUE_AT, 8),
+    TableColumn("bits32", "u32", integer(0, (1 << 32) - 1), KV_VALUE_AT, 4),
+    TableColumn("real", "f64", FLOAT.maybe(), KV_VALUE_AT, 8),
+    TableColumn("single", "f32", FLOAT.maybe(), KV_VALUE_AT, 4),
+    TableColumn(
+        "text", "text", text(KV_VALUE_BYTES), KV_VALUE_AT, KV_VALUE_BYTES
+    ),
+)
 
 
 def type_of(column: schema.Column, missing: Any = None) -> Type:
@@ -127,7 +155,9 @@ def of_volume(table: Any, handle: Any = None) -> TableInfo:
     handle  the open table: says how many pages it has; None: not known
     """
     if table.kind == "kv":
-        return TableInfo(table.name, "kv", KV_COLUMNS, 0, table.row_bytes)
+        return TableInfo(
+            table.name, "kv", KV_COLUMNS, 0, table.row_bytes, cells=KV_CELLS
+        )
     columns = columns_of(
         table.columns,
         table.offsets,
@@ -269,6 +299,7 @@ def _table(source: Source, node: s.CreateTable) -> Created:
         key,
         schema.bytes_of(columns),
         keys_repeat=options.get("keys_repeat") == "true",
+        cells=KV_CELLS if node.kind == "kv" else (),
     )
     info = replace(info, fingerprint=fingerprint(info))
     return Created(info, columns, [], options)

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from eskerdb.sql import expr as e
 from eskerdb.sql import plan as p
-from eskerdb.sql.emit import Accumulators, Emitter, Records
+from eskerdb.sql.emit import Accumulators, Emitter, Records, Room
 from eskerdb.sql.types import INT_MAX, Type
 from eskerdb.sqlc import ctype
 from eskerdb.sqlc.cexpr import (
@@ -74,8 +74,11 @@ class CEmitter(Loops, Emitter):
         self.parameters = [
             self.names.new(parameter.name) for parameter in query.parameters
         ]
-        self.text_limits = {
-            index: parameter.type.bytes
+        self.kv_room = Room(
+            room.value_bytes, parameters=True, advice=": --value-bytes"
+        )
+        self.text_limits = {  # a place without a width is beside a value
+            index: parameter.type.bytes or room.value_bytes - 1
             for index, parameter in enumerate(query.parameters)
             if parameter.type.kind == "text"
         }
@@ -124,7 +127,7 @@ class CEmitter(Loops, Emitter):
             return TextValue(c, f"(uint16_t)strlen({c})", FALSE)
         assert isinstance(expr, e.Column)
         source = self.sources[expr.scan]
-        column = source.scan.table.columns[expr.index]
+        column = source.scan.table.column(expr.index)
         if isinstance(source, KvSource):
             return source.text(column, expr.span)
         if column.kind not in ("text", "bytes") or column.missing is not None:
@@ -138,7 +141,8 @@ class CEmitter(Loops, Emitter):
 
     def _column(self, expr: e.Column) -> Value:
         source = self.sources[expr.scan]
-        assert isinstance(source, Source)
+        if isinstance(source, KvSource):
+            return source.cell(source.scan.table.column(expr.index), expr.span)
         key = (expr.scan, expr.index)
         for scope in reversed(self._scopes):
             if key in scope.columns:
@@ -155,7 +159,7 @@ class CEmitter(Loops, Emitter):
         )
 
     def _load(self, source: Source, expr: e.Column, scope: Scope) -> Value:
-        column = source.scan.table.columns[expr.index]
+        column = source.scan.table.column(expr.index)
         if column.kind not in ctype.COLUMNS:
             raise Refused(
                 f"column '{column.name}' of type {column.kind} is not "
@@ -415,7 +419,7 @@ class CEmitter(Loops, Emitter):
 
     def column_kind(self, column: e.Column) -> str:
         table = self.sources[column.scan].scan.table
-        return table.columns[column.index].kind
+        return table.column(column.index).kind
 
     def read_stored(
         self, scan: int, anys: Sequence[str], types: Sequence[str]

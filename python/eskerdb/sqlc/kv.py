@@ -4,8 +4,9 @@
 
 A scan is a cursor over keys in order, bounds of one key are a lookup, and
 where no order is asked for it is an unordered walk, which takes no memory. A
-key is in the query's struct; a value is read into the row that is returned,
-once, and only there: so the query has no room for one.
+key is in the query's struct. A value that is only returned is read into the
+row, once: so the query has no room for one. A value that is compared, or
+computed with, is read into the query as soon as there is a key.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ from typing import TYPE_CHECKING
 
 from eskerdb.sql import expr as e
 from eskerdb.sql import plan as p
-from eskerdb.sql.tables import KV_COLUMNS
-from eskerdb.sqlc.cexpr import FALSE, RELATION, TRUE, C
-from eskerdb.sqlc.code import Text
-from eskerdb.sqlc.value import Refused, TextValue, quoted
+from eskerdb.sql.tables import KV_CELLS, KV_COLUMNS
+from eskerdb.sqlc import ctype
+from eskerdb.sqlc.cexpr import FALSE, RELATION, TRUE, UNARY, C
+from eskerdb.sqlc.code import Item, Text
+from eskerdb.sqlc.value import Refused, TextValue, Value, quoted
 
 if TYPE_CHECKING:
     from eskerdb.sqlc.writer import Writer
 
 _KEY_BYTES_MAX = KV_COLUMNS[0].bytes
+_VALUE_BYTES_MIN = 8  # ESK_QUERY_VALUE_BYTES_MIN
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,9 @@ class KvSource:
         self.is_lookup = scan.lo is not None and scan.lo == scan.hi
         self.is_walk = not ordered and scan.lo is None and scan.hi is None
         self._get = Text("")
+        self._room = max(room.value_bytes, _VALUE_BYTES_MIN)
+        self._value = self._stored = C("")  # where the query has a value
+        self.body: list[Item] = []  # of its loop
         if self.is_lookup:
             assert scan.lo is not None
             self.key = emitter.values.text(scan.lo.value)
@@ -83,7 +89,10 @@ class KvSource:
         )
 
     def text(self, column: p.TableColumn, span: e.Span) -> TextValue:
-        """Returns a column of the current row: the key."""
+        """Returns a text of the current row: the key, or the value's."""
+        if column.name == "text" and column in KV_CELLS:
+            self._have()
+            return TextValue(str(self._value), f"{self._stored}.bytes", FALSE)
         if column != KV_COLUMNS[0]:
             raise Refused(
                 f"'{column.name}' of a kv table is only an output: values "
@@ -91,6 +100,57 @@ class KvSource:
                 span,
             )
         return self.key
+
+    def cell(self, column: p.TableColumn, span: e.Span) -> Value:
+        """Returns a number of how the current row's value is stored."""
+        if column not in KV_CELLS:
+            self.text(column, span)  # refuses
+        self._have()
+        name, kind = column.name, column.kind
+        c = f"{self._stored}.{name}"
+        if name not in ("tag", "size", "number"):
+            c = f"esk_load_{kind}({self._value})"
+        if kind[0] == "f":
+            c = c if kind == "f64" else f"(double){c}"
+            nan = C(f"{c} != {c}", RELATION, f"{c} == {c}")
+            return Value(C(c, UNARY), nan, "double")
+        kept = ctype.COLUMNS[kind]
+        return Value(C(c), FALSE, kept, column.type.lo, column.type.hi)
+
+    def _have(self) -> None:
+        """Reads the value at the beginning of each row, once."""
+        if self._value.text:
+            return
+        emitter = self.emitter
+        self._value = emitter.member(
+            "uint8_t", f"{self.name}_value", 1, f"[{self._room}]"
+        )
+        self._stored = emitter.member(
+            "struct esk_query_value", f"{self.name}_stored", 16
+        )
+        call = (
+            f"status = esk_query_kv({self.table}, {self.key.c}, "
+            f"{self._length}, {self._value}, sizeof {self._value}, "
+            f"&{self._stored});"
+        )
+        if self.is_lookup:
+            self._get.text = call
+            return
+        with emitter.aside() as items:
+            self._checked(call)
+        self.body[:0] = items
+
+    def _checked(self, call: str) -> None:
+        """Reads a value; a key that is gone is no row."""
+        emitter = self.emitter
+        label = emitter.place(f"value_of_{self.name}")
+        emitter.line(call)
+        with emitter.under(C("status == ESK_NOT_FOUND", RELATION)):
+            emitter.line("continue;")
+        with emitter.under(C("status != ESK_OK", RELATION)):
+            emitter.line(
+                f"return esk_query_stop(&q->at, {{at:{label}}}, status);"
+            )
 
     # ----------------------------------------------------------------- opens
 
@@ -167,9 +227,11 @@ class KvSource:
 
     def read(self, values: Sequence[str], types: Sequence[str]) -> None:
         """Reads what outputs of the row are: its value, its type."""
-        emitter = self.emitter
         if len(values) > 1 or len(types) > 1:
             raise Refused("'value' and 'type' of a kv table are output once")
+        if self._value.text:
+            self._copy(values, types)
+            return
         into = "NULL, 0, NULL"
         type = f"&row->{types[0]}" if types else "NULL"
         if values:
@@ -183,16 +245,19 @@ class KvSource:
         if self.is_lookup:
             self._get.text = call
         else:
-            label = emitter.place(f"value_of_{self.name}")
-            emitter.line(call)
-            with emitter.under(C("status == ESK_NOT_FOUND", RELATION)):
-                emitter.line("continue;")
-            with emitter.under(C("status != ESK_OK", RELATION)):
-                emitter.line(
-                    f"return esk_query_stop(&q->at, {{at:{label}}}, status);"
-                )
+            self._checked(call)
         if values and types:
-            emitter.line(f"row->{types[0]} = row->{values[0]}_type;")
+            self.emitter.line(f"row->{types[0]} = row->{values[0]}_type;")
+
+    def _copy(self, values: Sequence[str], types: Sequence[str]) -> None:
+        """Fills the row with the value that the query has."""
+        line = self.emitter.line
+        for name in values:
+            line(f"memcpy(row->{name}, {self._value}, sizeof row->{name});")
+            line(f"row->{name}_bytes = {self._stored}.size;")
+            line(f"row->{name}_type = {self._stored}.tag;")
+        for name in types:
+            line(f"row->{name} = {self._stored}.tag;")
 
 
 def members(name: str, kind: str, room: KvRoom) -> list[str]:

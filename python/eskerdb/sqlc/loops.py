@@ -136,6 +136,8 @@ class Loops(Statements):
         if hoisted:
             self._hoist(source, body)
         with self._inside(body):
+            if isinstance(source, KvSource):
+                source.body = body.items
             yield
         with self.under(C("status != ESK_END", RELATION)):
             self.line(

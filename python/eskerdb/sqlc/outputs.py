@@ -48,12 +48,17 @@ class Outputs:
         self.averages: dict[str, str] = {}
 
     def emit(self, outputs: Sequence[e.Expr]) -> None:
-        with self._to.aside() as items:
-            self._read_stored(outputs)
+        stored = self._stored_of(outputs)
+        with self._to.aside() as computed:
             for name, type, output in zip(
                 self.names, self._types, outputs, strict=True
             ):
                 self._output(name, type, output)
+        with self._to.aside() as items:
+            # A value that was computed with may be there already.
+            for scan, names in stored.items():
+                self._to.read_stored(scan, names["any"], names["type"])
+            self._to.splice(computed)
         lines = tuple(i.text for i in items if isinstance(i, Text))
         is_plain = len(lines) == len(items) and not self._has_locals(lines)
         if is_plain:
@@ -64,8 +69,11 @@ class Outputs:
         else:
             self._to.splice(items)
 
-    def _read_stored(self, outputs: Sequence[e.Expr]) -> None:
-        """Reads the values of kv tables that are outputs."""
+    def _stored_of(
+        self, outputs: Sequence[e.Expr]
+    ) -> dict[int, dict[str, list[str]]]:
+        """Returns the outputs that are values or types of kv tables, by their
+        scan."""
         found: dict[int, dict[str, list[str]]] = {}
         for name, type, output in zip(
             self.names, self._types, outputs, strict=True
@@ -79,8 +87,7 @@ class Outputs:
             if kind and isinstance(output, e.Column):
                 names = found.setdefault(output.scan, {"any": [], "type": []})
                 names[kind].append(name)
-        for scan, names in found.items():
-            self._to.read_stored(scan, names["any"], names["type"])
+        return found
 
     def _stored_kind(self, output: e.Expr) -> str:
         """Returns "any" or "type" for such a column of a kv table, else ""."""

@@ -6,20 +6,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eskerdb.sql import expr as e
+from eskerdb.sql.emit import Unsupported
 from eskerdb.sqlc import ctype
 from eskerdb.sqlc.cexpr import ATOM, FALSE, TRUE, UNARY, C, relation
 
-
-class Refused(Exception):
-    """Something that this back end does not compile.
-
-    span   where it stands in the SQL
-    """
-
-    def __init__(self, message: str, span: e.Span = e.NOWHERE) -> None:
-        super().__init__(message)
-        self.span = span
+Refused = Unsupported
 
 
 @dataclass(frozen=True)
