@@ -254,7 +254,7 @@ class Select:
     def explain(self) -> list[str]:
         """Returns the lines of its plan, and what it costs."""
         arena = Program(self.code.bytes).arena_bytes(self._handles())
-        is_known = all(table.kind == "series" for table in self.query.tables)
+        is_known = all(table.frames for table in self.query.tables)
         reads = f"about {pages(self.query.plan):,}" if is_known else "unknown"
         cost = (
             f"{reads} page reads; "

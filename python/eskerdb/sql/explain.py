@@ -10,7 +10,7 @@ from eskerdb.sql import expr as e
 from eskerdb.sql import plan as p
 from eskerdb.sql.base import width_of
 
-_LOOKUP_PAGES = 2  # of one key: about one, and its first page
+_LOOKUP_PAGES = 2  # of one key of a series: about one, and its first page
 _INDEX_SHARE = 0.3  # of the pages, that a value index lets a range read
 
 
@@ -19,30 +19,97 @@ def explained(query: p.Query) -> list[str]:
     return list(_lines(query.plan, 0))
 
 
-def pages(plan: p.Plan) -> int:
-    """Returns how many pages a plan reads, about."""
-    if isinstance(plan, p.Scan):
-        return scan_pages(plan)
-    if isinstance(plan, p.CountRows):
-        return scan_pages(plan.scan)
-    if isinstance(plan, p.MergeJoin):
-        return pages(plan.left) + scan_pages(plan.right)
-    if isinstance(plan, p.NestedJoin) and not isinstance(plan.right, p.Keep):
-        return pages(plan.left) + rows(plan.left) * pages(plan.right)
-    if isinstance(plan, p.LookupJoin):
-        # The rows of a page look up keys that are near each other.
-        return pages(plan.left) * (1 + _LOOKUP_PAGES)
-    return sum(pages(child) for child in inputs(plan))
+def pages(plan: p.Plan, most: int | None = None) -> int:
+    """Returns how many pages a plan reads, about.
+
+    most  rows that are taken of it; None: all
+    """
+    match plan:
+        case p.Scan():
+            return scan_pages(plan, most)
+        case p.CountRows(scan=scan):
+            return scan_pages(scan)
+        case p.SeekUnion(scans=scans) if all(map(scan_is_lookup, scans)):
+            return _lookups(len(scans), scans[0].table)
+        case p.MergeJoin(left=left, right=right):
+            return pages(left, most) + scan_pages(right, most)
+        case p.NestedJoin(left=left, right=right):
+            if isinstance(right, p.Keep):
+                return pages(left) + pages(right)
+            return pages(left) + _repeated(right, rows(left))
+        case p.LookupJoin(left=left):
+            return pages(left, most) + lookup_pages(plan, most)
+        case p.Project(input=found):
+            return pages(found, most)
+        case p.Limit(input=found):
+            return pages(found, _taken(plan))
+    return sum(map(pages, inputs(plan)))
+
+
+def _taken(limit: p.Limit) -> int | None:
+    """Returns how many rows a limit takes; None: that is not known."""
+    ends = [end for end in (limit.count, limit.offset) if end is not None]
+    if limit.count is None or not all(isinstance(x, e.Constant) for x in ends):
+        return None
+    return sum(max(0, end.value) for end in ends)
+
+
+def _repeated(plan: p.Plan, count: int) -> int:
+    """Returns the page reads of a plan that is run so many times. A scan that
+    the frames hold is read once."""
+    once = pages(plan)
+    scans = plan
+    while isinstance(scans, (p.Filter, p.Project)):
+        scans = scans.input
+    if isinstance(scans, p.Scan) and once < scans.table.frames:
+        return once
+    return once * count
+
+
+def lookup_pages(join: p.LookupJoin, most: int | None = None) -> int:
+    """Returns how many pages the lookups of a join read, about: as if its keys
+    came in any order."""
+    count = rows(join.left)
+    if most is not None:
+        count = min(count, most)
+    return _lookups(count, join.right.table)
+
+
+def _lookups(count: int, table: p.TableInfo) -> int:
+    """Returns how many pages so many lookups read, about.
+
+    A level of a tree whose nodes are all in frames is read once. Of one that is
+    larger the frames that are left have a share; and so of a series' pages.
+    """
+    left, reads = float(table.frames), 0.0
+    for size in _levels(table):
+        kept = min(left, size)
+        left -= kept
+        missed = count * (1 - kept / size)
+        reads += missed + min(count - missed, kept)
+    return round(reads)
+
+
+def _levels(table: p.TableInfo) -> list[float]:
+    """Returns the pages of each level, the root's first; of a series, all."""
+    if table.height < 2:
+        return [max(1, table.pages)]
+    low, high = 1.0, float(table.pages)
+    for _ in range(64):  # the fanout of which so many pages come
+        fan = (low + high) / 2
+        if sum(fan**level for level in range(table.height)) < table.pages:
+            low = fan
+        else:
+            high = fan
+    return [low**level for level in range(table.height)]
 
 
 def rows(plan: p.Plan) -> int:
     """Returns how many rows a plan gives, about and at most: as if filters
     passed them all."""
     match plan:
-        case p.Scan(table=table):
-            if scan_is_lookup(plan):
-                return 1
-            return scan_pages(plan) * table.page_rows
+        case p.Scan():
+            return scan_rows(plan)
         case p.Values() | p.CountRows() | p.StreamAggregate(keys=()):
             return 1
         case p.MergeJoin(left=left) | p.LookupJoin(left=left):
@@ -58,20 +125,44 @@ def scan_is_lookup(scan: p.Scan) -> bool:
     return scan.lo is not None and scan.lo == scan.hi
 
 
-def scan_pages(scan: p.Scan) -> int:
-    """Returns how many pages a scan reads, about."""
+def scan_rows(scan: p.Scan) -> int:
+    """Returns how many rows a scan gives, about and at most."""
+    table = scan.table
+    if scan_is_lookup(scan):
+        return 1
+    most = table.pages * table.page_rows
+    if table.oldest is None or table.newest is None:
+        return most
+    lo, hi = _ends(scan, table.oldest, table.newest)
+    if not table.keys_repeat:
+        most = min(most, max(0, hi - lo + 1))
+    return min(most, scan_pages(scan) * table.page_rows)
+
+
+def scan_pages(scan: p.Scan, most: int | None = None) -> int:
+    """Returns how many pages a scan reads, about.
+
+    most  rows that are taken of it; None: all
+    """
     table, share = scan.table, 1.0
     if scan_is_lookup(scan):
-        return min(table.pages, _LOOKUP_PAGES)
+        return min(table.pages, table.height or _LOOKUP_PAGES)
     if table.oldest is not None and table.newest is not None:
-        span = max(1, table.newest - table.oldest)
-        lo = max(_constant(scan.lo, table.oldest), table.oldest)
-        hi = min(_constant(scan.hi, table.newest), table.newest)
-        share = max(0.0, min(1.0, (hi - lo) / span))
+        lo, hi = _ends(scan, table.oldest, table.newest)
+        share = max(0.0, (hi - lo) / max(1, table.newest - table.oldest))
     if any(table.columns[r.column].indexed for r in scan.ranges):
         share *= _INDEX_SHARE
     bounded = scan.lo is not None or scan.hi is not None
-    return min(table.pages, round(share * table.pages) + bounded)
+    found = round(share * table.pages) + bounded * (table.height or 1)
+    if most is not None and not scan.ranges:
+        found = min(found, -(-most // max(1, table.page_rows)) + 1)
+    return min(table.pages, found)
+
+
+def _ends(scan: p.Scan, oldest: int, newest: int) -> tuple[int, int]:
+    """Returns the first and the last key that a scan can give."""
+    lo = max(_constant(scan.lo, oldest), oldest)
+    return lo, min(_constant(scan.hi, newest), newest)
 
 
 def _constant(bound: p.Bound | None, otherwise: int) -> int:
@@ -153,7 +244,12 @@ def _line(plan: p.Plan, names: Sequence[str]) -> str:
             return f"MergeJoin {kind}: {by} = {_right(plan)}" + _rest(plan)
         case p.LookupJoin(key=key, kind=kind):
             by = text(key, names)
-            return f"LookupJoin {kind}: {by} = {_right(plan)}" + _rest(plan)
+            reads = ""
+            if plan.right.table.pages:
+                reads = f", about {lookup_pages(plan):,} page reads"
+            return (
+                f"LookupJoin {kind}: {by} = {_right(plan)}{_rest(plan)}{reads}"
+            )
         case p.NestedJoin(kind=kind, rest=rest):
             test = f": {text(rest, _names(plan))}" if rest else ""
             return f"NestedJoin {kind}{test}"

@@ -56,6 +56,8 @@ class TableInfo:
     fingerprint  esk_table_fingerprint of it; 0: not known
     keys_repeat  rows may have equal keys
     pages        how many it has, about; 0: not known
+    height       of a tree: levels, the root's included
+    frames       that it is opened with: pages that stay in RAM
     page_rows    rows on a page, about; 0: not known
     oldest, newest
                  the least and greatest key; None: not known
@@ -71,6 +73,8 @@ class TableInfo:
     fingerprint: int = 0
     keys_repeat: bool = False
     pages: int = 0
+    height: int = 0
+    frames: int = 0
     page_rows: int = 0
     oldest: int | None = None
     newest: int | None = None

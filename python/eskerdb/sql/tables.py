@@ -21,6 +21,7 @@ from eskerdb.sql.types import FLOAT, INT_MAX, INT_MIN, Type, integer, text
 
 _NAME_BYTES_MAX = 31  # ESK_NAME_BYTES_MAX
 _DECIMALS_MAX = 3
+_FRAME_BYTES = 6  # of RAM, beside a page's
 _ENVELOPE_BYTES = 16  # of a page, about
 _SORTED_BYTES = 4  # of a column with a sorted index, at most
 _WIDE = ("bytes", "text")
@@ -175,17 +176,36 @@ def of_volume(table: Any, handle: Any = None) -> TableInfo:
         bool(getattr(table, "keys_repeat", False)),
     )
     info = replace(info, fingerprint=info.fingerprint or fingerprint(info))
-    if handle is None or table.kind != "series":
-        return info
-    ends = handle.oldest(), handle.newest()
+    return info if handle is None else _measured(info, table, handle)
+
+
+def _measured(info: TableInfo, table: Any, handle: Any) -> TableInfo:
+    """Adds to a table what its pages hold: see TableInfo."""
+    page = handle.volume.geometry.page_bytes
+    room = (page - _ENVELOPE_BYTES) // info.row_bytes
+    frames = handle.arena_bytes // (page + _FRAME_BYTES)
+    stats = handle.stats()
+    if table.kind == "series":
+        ends = handle.oldest(), handle.newest()
+        height, pages, frames = 0, stats.pages, frames - 2
+    else:
+        ends = handle.first(), handle.last()
+        height, pages, frames = stats.height, stats.nodes, frames - 1
+        share = table.k_percent or 100
+        room = max(1, room * share // 100)
+        if table.store == "tnc":  # a page has several nodes
+            whole = max(1, 100 // share - 1)
+            pages, room = -(-pages // whole), room * whole
     oldest, newest = (row and row[table.key] for row in ends)
-    room = handle.volume.geometry.page_bytes - _ENVELOPE_BYTES
+    is_whole = info.columns[info.key].kind[0] in "iu"
     return replace(
         info,
-        pages=handle.stats().pages,
-        page_rows=max(1, room // info.row_bytes),
-        oldest=oldest,
-        newest=newest,
+        pages=pages,
+        height=height,
+        frames=max(1, frames),
+        page_rows=max(1, room),
+        oldest=oldest if is_whole else None,
+        newest=newest if is_whole else None,
     )
 
 
