@@ -77,7 +77,9 @@ def _check(where: e.Expr | None) -> None:
     columns = (
         e.Column(c.type, index=i, name=c.name) for i, c in enumerate(KV_COLUMNS)
     )
-    Conditions(Room(0, written=True)).made(e.replaced(where, tuple(columns)))
+    rules_of = Conditions(Room(0, written=True))
+    rules_of.scans.add(0)
+    rules_of.made(e.replaced(where, tuple(columns)))
     _check_part(where)
 
 

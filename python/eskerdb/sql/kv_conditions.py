@@ -32,6 +32,7 @@ ALL: Names = frozenset(TYPES)
 _TEXT = frozenset({"text"})
 _WHOLE = frozenset({"int", "signed"})
 _NUMBER = _WHOLE | {"float"}
+_TYPE = 2  # the column
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _TRUE = e.Constant(BOOL, value=True)
 _FALSE = e.Constant(BOOL, value=False)
@@ -46,17 +47,6 @@ ORDERS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def is_stored(value: e.Expr, kind: str) -> bool:
-    """Whether a value is a kv table's column of a kind, "any" or "type"."""
-    column = next(c for c in KV_COLUMNS if c.kind == kind)
-    return (
-        isinstance(value, e.Column)
-        and value.type.kind == "text"
-        and not value.type.bytes
-        and value.name == column.name
-    )
-
-
 def matches(pattern: str, escape: str, text: str) -> bool:
     """Whether a text matches a pattern of LIKE."""
     made, letters = "", iter(pattern)
@@ -69,44 +59,6 @@ def matches(pattern: str, escape: str, text: str) -> bool:
 
 
 # Types ----------------------------------------------------------------------
-
-
-def _tested(test: e.Expr) -> tuple[int, Names] | None:
-    """Returns of which scan's type a comparison is, and of which types it is
-    TRUE; None: it is no comparison of a type with a text."""
-    match test:
-        case e.Compare(
-            left=e.Column() as of, right=e.Constant(value=str(text))
-        ):
-            if is_stored(of, "type"):
-                holds = ORDERS[test.op]
-                found = (n for n in TYPES if holds(n.encode(), text.encode()))
-                return of.scan, frozenset(found)
-        case e.Like(operand=e.Column() as of):
-            if is_stored(of, "type"):
-                found = (
-                    n for n in TYPES if matches(test.pattern, test.escape, n)
-                )
-                return of.scan, frozenset(found)
-    return None
-
-
-def types_where(test: e.Expr, when: bool = True) -> dict[int, Names]:
-    """Returns the types, by scan, that values can have where a condition is
-    TRUE, or FALSE; of a scan that is not in it: any."""
-    match test:
-        case e.Not(operand=operand):
-            return types_where(operand, not when)
-        case e.IsTrue(operand=operand) if when:
-            return types_where(operand, True)
-        case e.Logic(op=op, items=items):
-            parts = [types_where(item, when) for item in items]
-            return _both(parts) if (op == "and") == when else _either(parts)
-    found = _tested(test)
-    if found is None:
-        return {}
-    scan, names = found
-    return {scan: names if when else ALL - names}
 
 
 def _both(parts: Iterable[Mapping[int, Names]]) -> dict[int, Names]:
@@ -177,6 +129,19 @@ class _Cells:
         if names == ALL:
             return _TRUE
         return _any(self.of_type(name) for name in TYPES if name in names)
+
+    def type_text(self, names: Names) -> e.Expr:
+        """The type as a text."""
+        *most, last = (
+            (self.of_type(n), e.Constant(width(len(n)), value=n))
+            for n in TYPES
+            if n in names or not names
+        )
+        if not most:
+            return last[1]
+        return e.Case(
+            KV_COLUMNS[_TYPE].type, whens=tuple(most), otherwise=last[1]
+        )
 
     # Texts ------------------------------------------------------------------
 
@@ -336,18 +301,69 @@ class Conditions:
     """Makes expressions over rows of kv tables those of their cells.
 
     room    of the back end
+    scans   those of kv tables
     known   the types that the values of a scan's current row can have
     cuts    whether a text that is longer than the room may end the query
     """
 
     def __init__(self, room: Room) -> None:
         self.room = room
+        self.scans: set[int] = set()
         self.known: dict[int, Names] = {}
         self.cuts = False
 
     def made(self, value: e.Expr) -> e.Expr:
         """Returns an expression. Raises Unsupported."""
         return self._made(value, self.known)
+
+    def output(self, value: e.Expr) -> e.Expr:
+        """The same of an output: a type is one as it is."""
+        return value if self._is(value, "type") else self.made(value)
+
+    def _is(self, value: e.Expr, kind: str) -> bool:
+        """Whether a value is a kv table's column of a kind, "any" or "type"."""
+        return (
+            isinstance(value, e.Column)
+            and value.scan in self.scans
+            and value.index < len(KV_COLUMNS)  # no cell
+            and KV_COLUMNS[value.index].kind == kind
+        )
+
+    def _is_any(self, value: e.Expr) -> bool:
+        return self._is(value, "any") or self._is(value, "type")
+
+    def _tested(self, test: e.Expr) -> tuple[int, Names] | None:
+        """Returns of which scan's type a comparison is, and of which types it
+        is TRUE; None: it is no comparison of a type with a text."""
+        match test:
+            case e.Compare(left=of, right=e.Constant(value=str(text))):
+                holds = ORDERS[test.op]
+                found = (n for n in TYPES if holds(n.encode(), text.encode()))
+            case e.Like(operand=of):
+                found = (
+                    n for n in TYPES if matches(test.pattern, test.escape, n)
+                )
+            case _:
+                return None
+        return (of.scan, frozenset(found)) if self._is(of, "type") else None
+
+    def types_where(self, test: e.Expr, when: bool = True) -> dict[int, Names]:
+        """Returns the types, by scan, that values can have where a condition is
+        TRUE, or FALSE; of a scan that is not in it: any."""
+        match test:
+            case e.Not(operand=operand):
+                return self.types_where(operand, not when)
+            case e.IsTrue(operand=operand) if when:
+                return self.types_where(operand, True)
+            case e.Logic(op=op, items=items):
+                parts = [self.types_where(item, when) for item in items]
+                is_and = (op == "and") == when
+                return _both(parts) if is_and else _either(parts)
+        found = self._tested(test)
+        if found is None:
+            return {}
+        scan, names = found
+        return {scan: names if when else ALL - names}
 
     @contextmanager
     def knowing(self, known: Mapping[int, Names]) -> Iterator[None]:
@@ -365,25 +381,27 @@ class Conditions:
                 return self._case(value, known)
             case e.StoredNumber():
                 return self._number(value, known)
+            case e.Column() if self._is(value, "type"):
+                return _Cells(value).type_text(known.get(value.scan, ALL))
             case e.Compare(left=left, right=right):
                 for of, other, op in (
                     (left, right, value.op),
                     (right, left, rules.MIRRORED[value.op]),
                 ):
-                    if _is_any(of):
+                    if self._is_any(of):
                         return self._compared(value, of, op, other, known)
             case e.Same(left=left, right=right):
                 for of, other in ((left, right), (right, left)):
-                    if _is_any(of) and isinstance(other, e.Constant):
+                    if self._is_any(of) and isinstance(other, e.Constant):
                         return self._compared(value, of, "=", other, known)
-            case e.Like(operand=operand) if _is_any(operand):
+            case e.Like(operand=operand) if self._is_any(operand):
                 return self._liked(value, operand, known)
         return e.rebuilt(value, lambda child: self._made(child, known))
 
     def _logic(self, value: e.Logic, known: Mapping[int, Names]) -> e.Expr:
         """What an item is does not matter where another one decides."""
         goes_on = value.op == "and"
-        parts = [types_where(item, goes_on) for item in value.items]
+        parts = [self.types_where(item, goes_on) for item in value.items]
         return replace(
             value,
             items=tuple(
@@ -399,9 +417,9 @@ class Conditions:
     def _case(self, value: e.Case, known: Mapping[int, Names]) -> e.Expr:
         whens = []
         for test, then in value.whens:
-            met = _both([known, types_where(test)])
+            met = _both([known, self.types_where(test)])
             whens.append((self._made(test, known), self._made(then, met)))
-            known = _both([known, types_where(test, False)])
+            known = _both([known, self.types_where(test, False)])
         otherwise = self._made(value.otherwise, known)
         return replace(value, whens=tuple(whens), otherwise=otherwise)
 
@@ -417,7 +435,7 @@ class Conditions:
         if self.room.written:
             return value
         cells = _Cells(of)
-        is_type = is_stored(of, "type")
+        is_type = self._is(of, "type")
         text = other.value if isinstance(other, e.Constant) else None
         if is_type and text is not None:
             holds = ORDERS[op]
@@ -429,7 +447,11 @@ class Conditions:
             same = cells.is_text(text)
             return same if op == "=" else _not(same)
         is_given = isinstance(other, e.Parameter) and self.room.parameters
-        if is_type or (text is None and not is_given):
+        if is_type:
+            sides = (self._made(x, known) for x in (value.left, value.right))
+            left, right = sides
+            return replace(value, left=left, right=right)
+        if text is None and not is_given:
             raise Unsupported(
                 f"'{of.name}' of a kv table is compared with a text that is "
                 "known",
@@ -455,7 +477,7 @@ class Conditions:
     ) -> e.Expr:
         if self.room.written:
             return like
-        tested = _tested(like)
+        tested = self._tested(like)
         if tested is not None:
             return _Cells(of).of_types(tested[1])
         self._need(of, known, _TEXT, like, "LIKE")
@@ -471,7 +493,7 @@ class Conditions:
         self, value: e.StoredNumber, known: Mapping[int, Names]
     ) -> e.Expr:
         of = value.operand
-        if not isinstance(of, e.Column) or not is_stored(of, "any"):
+        if not isinstance(of, e.Column) or not self._is(of, "any"):
             raise Unsupported(
                 "CAST between text and number is not supported", value.span
             )
@@ -498,10 +520,6 @@ class Conditions:
                 value.span,
             )
         return names
-
-
-def _is_any(value: e.Expr) -> bool:
-    return is_stored(value, "any") or is_stored(value, "type")
 
 
 def _not(test: e.Expr) -> e.Expr:

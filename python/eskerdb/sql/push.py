@@ -30,7 +30,7 @@ from eskerdb.sql.expr import (
     Variable,
     replaced,
 )
-from eskerdb.sql.kv_conditions import Conditions, types_where
+from eskerdb.sql.kv_conditions import Conditions
 from eskerdb.sql.types import BOOL, INT_MAX, INT_MIN, NULL, Type, integer
 
 Row = tuple[Expr, ...]
@@ -76,7 +76,7 @@ class _Walk:
     @contextmanager
     def when(self, condition: Expr, row: Row) -> Iterator[None]:
         """What it encloses is done where a condition over a row is TRUE."""
-        known = types_where(replaced(condition, row))
+        known = self.values.types_where(replaced(condition, row))
         made = self.put(condition, row)
         with self.emitter.when(made), self.values.knowing(known):
             yield
@@ -89,6 +89,8 @@ class _Walk:
     # Sources ----------------------------------------------------------------
 
     def _scan(self, node: p.Scan, consume: Consume) -> None:
+        if node.table.kind == "kv":
+            self.values.scans.add(node.number)
         with self.emitter.loop(node):
             consume(scan_row(node))
 
@@ -119,7 +121,10 @@ class _Walk:
         self.produce(
             node.input,
             lambda row: consume(
-                tuple(self.put(output, row) for output in node.outputs)
+                tuple(
+                    self.values.output(replaced(output, row))
+                    for output in node.outputs
+                )
             ),
         )
 
@@ -349,7 +354,10 @@ class _Walk:
         kept = emitter.order(
             [field.type for field in right.fields], [], right.bound, True
         )
-        self.produce(right.input, lambda row: emitter.push(kept, row))
+        self.produce(
+            right.input,
+            lambda row: emitter.push(kept, [*map(self.values.made, row)]),
+        )
 
         def read(consume: Consume) -> None:
             with emitter.each(kept):

@@ -12,6 +12,7 @@ from typing import Any
 
 from eskerdb import schema
 from eskerdb._esker import lib
+from eskerdb.kv_value import TYPES
 from eskerdb.program import KV_VALUE_BYTES
 from eskerdb.sql import syntax as s
 from eskerdb.sql.names import table_named
@@ -77,7 +78,7 @@ KV_COLUMNS = (
         lib.ESK_KV_KEY_BYTES_MAX,
     ),
     TableColumn("value", "any", text(), 0, 0),
-    TableColumn("type", "type", text(), 0, 0),
+    TableColumn("type", "type", text(max(map(len, TYPES))), 0, 0),
 )
 KV_VALUE_AT = lib.ESK_KV_KEY_BYTES_MAX + 13
 # How a value is stored, in a row of the machine (esk_source_kv): the last ones
