@@ -159,14 +159,16 @@ bool esk_ring_has_room(struct esk_ring *ring, uint32_t pages) {
     uint16_t block = block_pages(ring);
     uint32_t end = ring->tail + esk_ring_pages(ring);
     end -= esk_ring_rest(ring, end);
+    bool looks = ESK_SHAPED_MEDIUM(ESK_SHAPE_KEEPS_MARKS != 0, true);
     uint32_t at = ring->head;
-    uint32_t room = 0;
+    uint32_t room = looks ? 0 : end - at;
     bool is_run = true;
-    if (ring->good > at && end > at) {
+    ESK_ASSERT(looks || at <= end);
+    if (looks && ring->good > at && end > at) {
         at = ring->good < end ? ring->good : end;
         room = at - ring->head;
     }
-    while (at < end && room < pages) {
+    while (looks && at < end && room < pages) {
         uint16_t begun = esk_ring_rest(ring, at);
         uint16_t rest = (uint16_t)(block - begun);
         bool good = begun != 0 || !esk_ring_block_is_bad(ring, at);

@@ -40,6 +40,13 @@ struct esk_kv_place {
     uint16_t stream; ///< low half
 };
 
+/// Moves a place over `count` bytes of its page.
+static inline void esk_kv_place_move(struct esk_kv_place *place,
+                                     uint16_t count) {
+    place->offset = (uint16_t)(place->offset + count);
+    place->stream = (uint16_t)(place->stream + count);
+}
+
 struct esk_kv_entry;
 struct esk_kv_index;
 struct esk_kv_walk;

@@ -15,37 +15,28 @@ enum {
 
 enum { PIECE_BYTES = 16 }; ///< at least a record's head
 
-/// Takes a piece of a record. is_head: the first one, of which are made those
-/// of a copy, which is in no batch.
-static int piece_take(struct esk_kv *kv, struct esk_kv_place *place,
-                      uint8_t *piece, uint8_t count, bool is_head) {
-    ESK_TRY(esk_kv_take(kv, place, piece, count));
-    if (is_head) {
-        piece[ESK_KV_RECORD_WORD + 1] &= (uint8_t)~(ESK_KV_WORD_MORE >> 8);
-    }
-    return ESK_OK;
-}
-
 /// Copies the record of `bytes` bytes at `place` to the log's head; or compares
-/// it with the one at `other`, if that is not NULL.
+/// it with the one at `other`, if that is not NULL. A copy is in no batch.
 /// Returns  also ESK_NOT_FOUND: they differ; as esk_kv_take, esk_kv_write.
 static int record_copy(struct esk_kv *kv, struct esk_kv_place *place,
                        struct esk_kv_place *other, uint32_t bytes) {
     uint8_t piece[PIECE_BYTES];
     uint8_t others[PIECE_BYTES];
-    bool is_head = true;
+    uint8_t kept = (uint8_t)~(ESK_KV_WORD_MORE >> 8); /* bits of the word */
     while (bytes > 0) {
         uint8_t part = bytes < PIECE_BYTES ? (uint8_t)bytes : PIECE_BYTES;
-        ESK_TRY(piece_take(kv, place, piece, part, is_head));
+        ESK_TRY(esk_kv_take(kv, place, piece, part));
+        piece[ESK_KV_RECORD_WORD + 1] &= kept;
         if (other == NULL) {
             ESK_TRY(esk_kv_write(kv, piece, part));
         } else {
-            ESK_TRY(piece_take(kv, other, others, part, is_head));
+            ESK_TRY(esk_kv_take(kv, other, others, part));
+            others[ESK_KV_RECORD_WORD + 1] &= kept;
             if (!esk_bytes_equal(piece, others, part)) {
                 return ESK_NOT_FOUND;
             }
         }
-        is_head = false;
+        kept = UINT8_MAX;
         bytes -= part;
     }
     return ESK_OK;

@@ -62,7 +62,7 @@ static uint32_t page_aux(const struct esk_kv *kv) {
 }
 
 /// Empties the page in RAM.
-static void page_clear(struct esk_kv *kv) {
+static ESK_OUT_OF_LINE void page_clear(struct esk_kv *kv) {
     kv->page_at = ESK_KV_NOWHERE;
     kv->start = 0;
     kv->used = 0;

@@ -90,18 +90,13 @@ int esk_kv_bytes_at(struct esk_kv *kv, struct esk_kv_place *place,
     }
 }
 
-static void place_move(struct esk_kv_place *place, uint16_t count) {
-    place->offset = (uint16_t)(place->offset + count);
-    place->stream = (uint16_t)(place->stream + count);
-}
-
 int esk_kv_piece(struct esk_kv *kv, struct esk_kv_place *place, uint32_t most,
                  const uint8_t **bytes, uint16_t *count) {
     ESK_TRY(esk_kv_bytes_at(kv, place, bytes, count));
     if (*count > most) {
         *count = (uint16_t)most;
     }
-    place_move(place, *count);
+    esk_kv_place_move(place, *count);
     return ESK_OK;
 }
 

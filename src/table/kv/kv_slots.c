@@ -18,6 +18,7 @@
 ///
 /// So a search is binary: an index is written in turn, and the hashes whose
 /// turn comes next have more keys than slots, which stand far from home.
+/// Without an index a key stands a few slots from its home.
 #include "table/kv/kv.h"
 
 static uint8_t *slot_at(const struct esk_kv *kv, uint32_t slot) {
@@ -99,6 +100,11 @@ static bool slot_is_before(const struct esk_kv *kv, uint32_t home,
     return other_went_on == went_on ? other < hash : other_went_on;
 }
 
+/// Whether a search is binary: not in a program with a shape without an index.
+static inline bool searches(void) {
+    return ESK_SHAPED_KV(esk_shape_kv.keys != 0, true);
+}
+
 /// How many slots from `home` on are before `hash`.
 static uint32_t slots_before(const struct esk_kv *kv, uint32_t home,
                              uint32_t hash) {
@@ -106,9 +112,9 @@ static uint32_t slots_before(const struct esk_kv *kv, uint32_t home,
     uint32_t step = 1;
     while (slot_is_before(kv, home, before + step - 1u, hash)) {
         before += step;
-        step *= 2u;
+        step *= searches() ? 2u : 1u;
     }
-    while (step > 1) {
+    while (searches() && step > 1) {
         step /= 2u;
         if (slot_is_before(kv, home, before + step - 1u, hash)) {
             before += step;

@@ -4,30 +4,25 @@
 /// Values of one type. Integers take as many bytes as they need.
 #include "table/kv/kv.h"
 
-static int text_bytes(const char *text, uint8_t *bytes) {
+/// Bytes of a key; 0, which all calls refuse, if it is too long.
+static uint8_t text_bytes(const char *text) {
     ESK_ASSERT(text != NULL);
     size_t length = strlen(text);
-    *bytes = (uint8_t)length;
-    return length > 0 && length <= ESK_KV_KEY_BYTES_MAX ? ESK_OK
-                                                        : ESK_E_INVALID;
+    return (uint8_t)(length <= ESK_KV_KEY_BYTES_MAX ? length : 0);
 }
 
 /// Reads at most `room` bytes of a value of type `type`. Returns ESK_E_SCHEMA
 /// for a longer one, or another type.
 static int typed_get(struct esk_kv *kv, const char *key, uint8_t type,
                      void *value, uint32_t room, uint32_t *bytes) {
-    uint8_t key_bytes = 0;
     uint8_t found = 0;
-    ESK_TRY(text_bytes(key, &key_bytes));
-    ESK_TRY(esk_kv_get(kv, key, key_bytes, value, room, bytes, &found));
+    ESK_TRY(esk_kv_get(kv, key, text_bytes(key), value, room, bytes, &found));
     return found == type && *bytes <= room ? ESK_OK : ESK_E_SCHEMA;
 }
 
 static int typed_put(struct esk_kv *kv, const char *key, uint8_t type,
                      const void *value, uint32_t bytes) {
-    uint8_t key_bytes = 0;
-    ESK_TRY(text_bytes(key, &key_bytes));
-    return esk_kv_put(kv, key, key_bytes, value, bytes, type);
+    return esk_kv_put(kv, key, text_bytes(key), value, bytes, type);
 }
 
 static int number_get(struct esk_kv *kv, const char *key, uint8_t type,
@@ -137,10 +132,9 @@ int esk_kv_put_bool(struct esk_kv *kv, const char *key, bool value) {
 
 int esk_kv_get_text(struct esk_kv *kv, const char *key, char *text,
                     uint16_t room) {
-    uint8_t key_bytes = 0;
+    uint8_t key_bytes = text_bytes(key);
     uint8_t type = 0;
     uint32_t bytes = 0;
-    ESK_TRY(text_bytes(key, &key_bytes));
     /* The length first: `text` keeps a default unless all of it fits. */
     ESK_TRY(esk_kv_get(kv, key, key_bytes, NULL, 0, &bytes, &type));
     if (type != ESK_KV_TEXT || bytes >= room) {
@@ -159,13 +153,8 @@ int esk_kv_put_text(struct esk_kv *kv, const char *key, const char *text) {
 /// Fills in a change of `bytes` bytes at `value`; NULL: in its own number.
 static void change_make(struct esk_kv_change *change, const char *key,
                         uint8_t type, const void *value, uint32_t bytes) {
-    /* 0 bytes is what a batch refuses. */
-    uint8_t key_bytes = 0;
-    if (text_bytes(key, &key_bytes) != ESK_OK) {
-        key_bytes = 0;
-    }
     change->key = key;
-    change->key_bytes = key_bytes;
+    change->key_bytes = text_bytes(key);
     change->value = value != NULL ? value : change->number;
     change->bytes = bytes;
     change->type = type;

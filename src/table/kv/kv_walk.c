@@ -56,23 +56,20 @@ static int record_find(struct esk_kv *kv, struct esk_kv_walk *walk,
             return ESK_OK;
         }
         /* A seal that goes on behind the page is none. */
-        place->offset = (uint16_t)(place->offset + skip);
-        place->stream = (uint16_t)(place->stream + skip);
+        esk_kv_place_move(place, skip);
     }
     return ESK_END;
 }
 
-/// Moves `place` over a value of `bytes` bytes that ends in the page at
-/// `position`. Returns ESK_OK; ESK_END: it does not; as esk_kv_bytes_at.
-static int value_skip(struct esk_kv *kv, struct esk_kv_place *place,
-                      uint32_t position, uint32_t bytes) {
-    const uint8_t *at = NULL;
-    uint16_t count = 0;
-    if (bytes == 0 || place->position != position) {
-        return ESK_OK;
+/// Moves `place` over a value of `bytes` bytes.
+/// Returns ESK_OK; ESK_END: it does not end in its page.
+static int value_skip(const struct esk_kv *kv, struct esk_kv_place *place,
+                      uint32_t bytes) {
+    if (bytes > (uint32_t)(esk_kv_page_room(kv) - place->offset)) {
+        return ESK_END;
     }
-    ESK_TRY(esk_kv_piece(kv, place, bytes, &at, &count));
-    return count == bytes ? ESK_OK : ESK_END;
+    esk_kv_place_move(place, (uint16_t)bytes);
+    return ESK_OK;
 }
 
 int esk_kv_stream_find(struct esk_kv *kv, uint32_t position, uint16_t *stream) {
@@ -183,7 +180,7 @@ int esk_kv_walk_page(struct esk_kv *kv, struct esk_kv_walk *walk,
             status = ESK_OK;
         }
         if (status == ESK_OK && walk->skips) {
-            status = value_skip(kv, &place, position, record.value_bytes);
+            status = value_skip(kv, &place, record.value_bytes);
         }
     }
     return status == ESK_END || status == ESK_E_CORRUPT ? ESK_OK : status;
