@@ -216,39 +216,44 @@ static int inplace_mount(struct esk_tree *tree,
 }
 
 /// Reads the root again after a failure: the state in RAM may be wrong.
-static int root_reload(struct esk_tree *tree) {
-    uint8_t *page = NULL;
-    uint8_t frame = 0;
+static int root_reload(struct esk_tree *tree, uint8_t *page) {
     uint8_t level = 0;
-    esk_pool_forget_all(&tree->pool);
-    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
-    int status = journal_replay(tree, page);
-    bool none = false;
-    if (status == ESK_OK) {
-        status = esk_inplace_read(tree, ESK_INPLACE_ROOT, page, &level);
-        status = status == ESK_OK && level == 0 ? ESK_E_CORRUPT : status;
-        /* The first row's page was not written, or is lost. */
-        none = status == ESK_E_CORRUPT && tree->now.root == ESK_PAGE_NONE;
-    }
-    esk_pool_give(&tree->pool, frame);
-    if (status == ESK_OK) {
+    ESK_TRY(journal_replay(tree, page));
+    int status = esk_inplace_read(tree, ESK_INPLACE_ROOT, page, &level);
+    if (status == ESK_OK && level > 0) {
         tree->now.root = ESK_INPLACE_ROOT;
         tree->now.height = level;
-    } else if (none) {
-        tree->now.rows = 0;
+        return ESK_OK;
     }
-    return none ? ESK_OK : status;
+    if (status != ESK_OK && status != ESK_E_CORRUPT) {
+        return status;
+    }
+    if (tree->now.root != ESK_PAGE_NONE) {
+        return ESK_E_CORRUPT;
+    }
+    tree->now.rows = 0; /* the first row's page was not written, or is lost */
+    return ESK_OK;
 }
 
 /// Completes what power loss or a failure left.
 static int tree_repair(struct esk_tree *tree) {
+    struct esk_inplace_asked asked = {.count = 0};
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
     /* Slots of an uncommitted change of several pages are dropped. */
     tree->redirects = esk_tree_in_batch(tree);
     if (esk_tree_in_batch(tree)) {
         ESK_TRY(esk_tree_batches(tree)->ready(tree, 0));
     }
-    ESK_TRY(root_reload(tree));
-    ESK_TRY(esk_inplace_pages_load(tree));
+    esk_pool_forget_all(&tree->pool);
+    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
+    int status = root_reload(tree, page);
+    if (status == ESK_OK) {
+        status = esk_inplace_pages_load(tree, page, &asked);
+    }
+    esk_pool_give(&tree->pool, frame);
+    ESK_TRY(status);
+    ESK_TRY(esk_inplace_split_complete(tree, &asked));
     tree->broken = false;
     return ESK_OK;
 }

@@ -56,9 +56,21 @@ int esk_inplace_barrier(struct esk_tree *tree);
 
 /* inplace_pages.c */
 
-/// Reads the list and completes the split that was interrupted, if any.
+/// Pages that splits may have taken, in the order of spares.
+struct esk_inplace_asked {
+    uint32_t page[ESK_TREE_SPARES];
+    uint8_t count;
+};
+
+/// Reads the list. page: scratch. asked: out, from 0 on.
+/// Returns  ESK_OK; ESK_E_CORRUPT: the root is lost; ESK_E_IO.
+int esk_inplace_pages_load(struct esk_tree *tree, uint8_t *page,
+                           struct esk_inplace_asked *asked);
+
+/// Completes the split that took one of `asked`, if there is one.
 /// Returns  ESK_OK; ESK_E_READ_ONLY; ESK_E_IO and what a change returns.
-int esk_inplace_pages_load(struct esk_tree *tree);
+int esk_inplace_split_complete(struct esk_tree *tree,
+                               const struct esk_inplace_asked *asked);
 
 /// As esk_node_store.refill.
 int esk_inplace_refill(struct esk_tree *tree);

@@ -108,7 +108,6 @@ struct window {
     uint8_t *bits;
     uint32_t first;
     uint32_t pages;
-    uint32_t last; ///< largest page that is named
 };
 
 /// Marks the children of the path's node at `level`.
@@ -120,7 +119,6 @@ static int children_mark(struct esk_tree *tree, uint8_t level,
     const uint8_t *child = esk_btree_child(&node, 0);
     for (uint16_t left = esk_btree_count(&node); left > 0; left--) {
         uint32_t at = esk_load_u32(child);
-        window->last = at > window->last ? at : window->last;
         at -= window->first;
         if (at < window->pages) {
             uint8_t *bits = window->bits + at / 8u;
@@ -151,16 +149,33 @@ static int nodes_mark(struct esk_tree *tree, struct window *window) {
     return status == ESK_END ? ESK_OK : status;
 }
 
-/// Appends the free pages of the window below `end` to the `count` entries in
-/// `page`, up to `most`. Returns how many pages it checked.
+/// Whether the list has entries for later: not without merging and batches,
+/// where few pages that were in use become free.
+static inline bool lists_later(const struct esk_tree *tree) {
+    return esk_tree_batches(tree) != NULL;
+}
+
+/// Adds the free pages of the window below `end` to the spares, and those for
+/// which there is no room to the `count` entries in `page`, up to `most`.
+/// Returns how many pages it checked.
 static uint32_t window_take(const struct esk_tree *tree, uint8_t *page,
                             const struct window *window, uint32_t end,
                             uint16_t most, uint16_t *count) {
+    struct esk_tree_spares *spares = tree->spares;
     uint32_t i = 0;
-    for (; i < window->pages && window->first + i < end && *count < most; i++) {
+    for (; i < window->pages && window->first + i < end; i++) {
         uint32_t at = window->first + i;
-        if ((window->bits[i / 8u] & (1u << (i % 8u))) == 0 &&
-            page_may_be_node(at, end) && !page_is_spare(tree->spares, at)) {
+        bool has_room = spares->count < ESK_TREE_SPARES;
+        if (!has_room && (!lists_later(tree) || *count == most)) {
+            break;
+        }
+        if ((window->bits[i / 8u] & (1u << (i % 8u))) != 0 ||
+            page_is_spare(spares, at)) {
+            continue;
+        }
+        if (has_room) {
+            spare_add(spares, at);
+        } else {
             esk_store_u32(entry_at(page, *count), at);
             *count = (uint16_t)(*count + 1u);
         }
@@ -169,7 +184,8 @@ static uint32_t window_take(const struct esk_tree *tree, uint8_t *page,
 }
 
 /// Checks every page once, or until enough free pages are found, and makes
-/// these the entries in `page`. count: out.
+/// these spares, and the `count` entries in `page`. Ends at a node that cannot
+/// be read: it may name any page.
 static int pages_search(struct esk_tree *tree, uint8_t *page, uint16_t *count) {
     struct esk_tree_spares *spares = tree->spares;
     uint16_t half =
@@ -177,32 +193,36 @@ static int pages_search(struct esk_tree *tree, uint8_t *page, uint16_t *count) {
     uint16_t most = (uint16_t)((half - ESK_TREE_LIST_BODY) / 4u);
     struct window window = {.bits = page + half, .pages = half * 8u};
     uint32_t end = tree->ring.head;
+    uint32_t seen = ESK_INPLACE_FIRST;
     *count = 0;
-    for (uint32_t seen = 0;
-         seen < end && spares->count + *count <= tree->now.height;) {
+    while (seen < end && spares->count <= tree->now.height) {
         window.first = spares->from;
         memset(window.bits, 0, half);
-        ESK_TRY(nodes_mark(tree, &window));
+        int status = nodes_mark(tree, &window);
+        if (status != ESK_OK) {
+            return status == ESK_E_CORRUPT ? ESK_OK : status;
+        }
         uint32_t looked = window_take(tree, page, &window, end, most, count);
         seen += looked;
         spares->from += looked;
         if (spares->from >= end) {
-            spares->from = 0;
+            spares->from = ESK_INPLACE_FIRST;
         }
     }
     return ESK_OK;
 }
 
-/// Moves entries of `page` from `next` on, and pages that were never used, to
+/// Moves the list's entries for later, and then pages that were never used, to
 /// the spares. Returns the entry after the last one moved.
-static uint16_t spares_take(struct esk_tree *tree, uint8_t *page, uint16_t next,
-                            uint16_t count) {
+static uint16_t spares_take(struct esk_tree *tree, uint8_t *page,
+                            const struct list *list) {
     struct esk_tree_spares *spares = tree->spares;
+    uint16_t next = list->asked;
     uint32_t end = esk_inplace_end(tree);
     if (esk_tree_in_batch(tree) && esk_tree_batch(tree)->first < end) {
         end = esk_tree_batch(tree)->first;
     }
-    for (; next < count && spares->count < ESK_TREE_SPARES; next++) {
+    for (; next < list->count && spares->count < ESK_TREE_SPARES; next++) {
         uint32_t at = esk_load_u32(entry_at(page, next));
         if (page_may_be_node(at, tree->ring.head)) {
             spare_add(spares, at);
@@ -218,29 +238,25 @@ static uint16_t spares_take(struct esk_tree *tree, uint8_t *page, uint16_t next,
 /// Fills up the spares and writes the list. `page` is scratch.
 static int spares_fill(struct esk_tree *tree, uint8_t *page) {
     struct list list = {.head = 0};
-    int status = list_read(tree, page, &list);
-    if (status == ESK_E_CORRUPT) {
-        list.asked = 0;
-        list.count = 0;
-    } else {
-        ESK_TRY(status);
-    }
     uint8_t had = tree->spares->count;
-    uint16_t next = spares_take(tree, page, list.asked, list.count);
+    if (lists_later(tree)) {
+        int status = list_read(tree, page, &list);
+        if (status == ESK_E_CORRUPT) {
+            list.asked = 0;
+            list.count = 0;
+        } else {
+            ESK_TRY(status);
+        }
+    }
+    uint16_t next = spares_take(tree, page, &list);
     if (tree->spares->count <= tree->now.height && esk_tree_in_batch(tree)) {
         /* A page that the batch frees is in use until the commit. */
         if (tree->spares->count == had) {
             return ESK_FULL;
         }
     } else if (tree->spares->count <= tree->now.height) {
-        status = pages_search(tree, page, &list.count);
-        if (status == ESK_E_CORRUPT) {
-            /* A lost node may name any page. */
-            list.count = 0;
-            status = ESK_OK;
-        }
-        ESK_TRY(status);
-        next = spares_take(tree, page, 0, list.count);
+        ESK_TRY(pages_search(tree, page, &list.count));
+        next = 0;
         tree->spares->none = tree->spares->count <= tree->now.height;
     }
     return list_write(tree, page, next, (uint16_t)(list.count - next));
@@ -281,29 +297,24 @@ static int key_read(struct esk_tree *tree, uint32_t at, uint8_t *level) {
 }
 
 /// Whether the left neighbour names the node on region page `at`, and no parent
-/// does. If so, tree->probe and tree->low are its key and its left neighbour's.
+/// does. If so, tree->probe and tree->low are its key and its left neighbour's,
+/// and tree->path ends at that one.
 /// level    out: of the node.
 /// named    out.
 static ESK_APART int left_names(struct esk_tree *tree, uint32_t at,
                                 uint8_t *level, bool *named) {
-    struct esk_tree_work work;
-    struct esk_btree_node node;
+    struct esk_tree_spot spot;
     *named = false;
     ESK_TRY(key_read(tree, at, level));
-    uint32_t found = ESK_INPLACE_ROOT;
-    if (*level > 0 && *level <= tree->now.height) {
-        ESK_TRY(esk_tree_descend(tree, &tree->path, tree->probe, ESK_TREE_FIRST,
-                                 *level));
-        found = tree->path.address[*level - 1];
-    }
-    if (found == at || found == ESK_INPLACE_ROOT) {
+    if (*level == 0 || *level >= tree->now.height) {
         return ESK_OK;
     }
-    ESK_TRY(esk_tree_pin(tree, found, *level, &work, &node));
-    *named = esk_page_aux(work.page) == at;
-    memcpy(tree->low, esk_btree_key(&node, 0),
+    ESK_TRY(esk_tree_find(tree, &tree->path, tree->probe, ESK_TREE_FIRST,
+                          *level, &spot));
+    *named = spot.work.address != at && esk_page_aux(spot.work.page) == at;
+    memcpy(tree->low, esk_btree_key(&spot.node, 0),
            esk_tree_layout(tree)->key_bytes);
-    esk_tree_unpin(tree, &work);
+    esk_tree_unpin(tree, &spot.work);
     return ESK_OK;
 }
 
@@ -314,37 +325,30 @@ static int node_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
     if (esk_tree_is_read_only(tree)) {
         return ESK_E_READ_ONLY;
     }
-    ESK_TRY(esk_tree_find(tree, &tree->path, tree->probe, ESK_TREE_FIRST,
-                          edit.level, &edit.spot));
     memcpy(tree->pending, tree->probe, esk_tree_layout(tree)->key_bytes);
     esk_store_u32(tree->pending + esk_tree_layout(tree)->key_bytes, at);
     return esk_tree_change(tree, &edit);
 }
 
-/// Completes the split that took one of `asked`, in the order of spares.
-static ESK_APART int split_complete(struct esk_tree *tree,
-                                    const uint32_t *asked, uint8_t count) {
-    uint8_t highest = 0;
-    uint8_t found = 0;
-    uint8_t level = 0;
-    bool named = false;
-    for (uint8_t i = 0; i < count && tree->now.root != ESK_PAGE_NONE; i++) {
-        int status = left_names(tree, asked[i], &level, &named);
+/// The highest level of a split took its page last.
+ESK_APART int
+esk_inplace_split_complete(struct esk_tree *tree,
+                           const struct esk_inplace_asked *asked) {
+    for (uint8_t i = 0; i < asked->count; i++) {
+        uint32_t at = asked->page[i];
+        uint8_t level = 0;
+        bool named = false;
+        int status = left_names(tree, at, &level, &named);
         if (status != ESK_OK && status != ESK_E_CORRUPT) {
             return status;
         }
-        if (status == ESK_OK && named && level > highest) {
-            highest = level;
-            found = i;
+        if (status == ESK_OK && named) {
+            tree->spares->count = i;
+            memcpy(tree->spares->page, asked->page, i * sizeof at);
+            return node_link(tree, level, at);
         }
     }
-    if (highest == 0) {
-        return ESK_OK;
-    }
-    ESK_TRY(left_names(tree, asked[found], &level, &named));
-    tree->spares->count = found;
-    memcpy(tree->spares->page, asked, found * sizeof *asked);
-    return node_link(tree, level, asked[found]);
+    return ESK_OK;
 }
 
 /// Searches for nodes of a tree without a root: at its first pages, and at
@@ -364,55 +368,31 @@ static int nodes_look(struct esk_tree *tree, uint8_t *page) {
     return status == ESK_OK ? ESK_E_CORRUPT : status;
 }
 
-/// Finds the head of a list that is lost, or was not written yet: after all
-/// pages that are named.
-static int head_find(struct esk_tree *tree, uint32_t *head) {
-    struct window window = {.last = ESK_INPLACE_LIST};
-    int status = ESK_OK;
-    if (tree->now.height > 1) {
-        esk_count(&tree->stats.damaged);
-        status = nodes_mark(tree, &window);
-    }
-    /* A lost node may name any page. */
-    uint32_t end = esk_inplace_end(tree);
-    bool any = status == ESK_E_CORRUPT || window.last >= end;
-    *head = any ? end : window.last + 1u;
-    return any ? ESK_OK : status;
-}
-
-ESK_APART int esk_inplace_pages_load(struct esk_tree *tree) {
-    uint32_t asked[ESK_TREE_SPARES];
-    struct list list = {.asked = 0};
-    uint8_t *page = NULL;
-    uint8_t frame = 0;
-    uint8_t count = 0;
-    bool lost = false;
+ESK_APART int esk_inplace_pages_load(struct esk_tree *tree, uint8_t *page,
+                                     struct esk_inplace_asked *asked) {
+    struct list list;
+    bool has_root = tree->now.root != ESK_PAGE_NONE;
     memset(tree->spares, 0, sizeof *tree->spares);
-    ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
-    int status =
-        tree->now.root == ESK_PAGE_NONE ? nodes_look(tree, page) : ESK_OK;
-    if (status != ESK_OK) {
-        esk_pool_give(&tree->pool, frame);
-        return status;
-    }
-    status = list_read(tree, page, &list);
+    tree->spares->from = ESK_INPLACE_FIRST;
+    ESK_TRY(has_root ? ESK_OK : nodes_look(tree, page));
+    int status = list_read(tree, page, &list);
     if (status == ESK_E_CORRUPT) {
-        list.asked = 0;
-        status = ESK_OK;
-        lost = true;
-    }
-    for (uint16_t i = 0; status == ESK_OK && i < list.asked; i++) {
-        uint32_t at = esk_load_u32(entry_at(page, i));
-        if (page_may_be_node(at, list.head)) {
-            asked[count] = at;
-            count++;
+        /* It is lost, or no split was begun yet. */
+        bool lost = tree->now.height > 1;
+        tree->ring.head = lost ? esk_inplace_end(tree) : ESK_INPLACE_FIRST;
+        if (lost) {
+            esk_count(&tree->stats.damaged);
         }
-    }
-    esk_pool_give(&tree->pool, frame);
-    if (status == ESK_OK && lost) {
-        status = head_find(tree, &list.head);
+        return ESK_OK;
     }
     ESK_TRY(status);
     tree->ring.head = list.head;
-    return split_complete(tree, asked, count);
+    for (uint16_t i = 0; has_root && i < list.asked; i++) {
+        uint32_t at = esk_load_u32(entry_at(page, i));
+        if (page_may_be_node(at, list.head)) {
+            asked->page[asked->count] = at;
+            asked->count++;
+        }
+    }
+    return ESK_OK;
 }
