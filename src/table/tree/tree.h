@@ -424,6 +424,24 @@ static inline bool esk_tree_overwrites(const struct esk_tree *tree) {
     return (esk_tree_store(tree)->flags & ESK_STORE_OVERWRITES) != 0;
 }
 
+/* What a level can report besides has_right: in place and without merging
+   nothing. */
+
+static inline bool esk_tree_moves(void) {
+    return ESK_SHAPED_CONFIG(
+        (esk_shape_config.store->flags & ESK_STORE_OVERWRITES) == 0, true);
+}
+
+static inline bool esk_tree_joins(void) {
+    return ESK_SHAPED_CONFIG(esk_shape_config.merge != NULL, true);
+}
+
+static inline bool esk_tree_drops(void) {
+    return ESK_SHAPED_CONFIG(esk_shape_config.store->settle != NULL ||
+                                 esk_shape_config.merge != NULL,
+                             true);
+}
+
 static inline bool esk_tree_packs(const struct esk_tree *tree) {
     return ESK_SHAPED_CONFIG(
         false, (esk_tree_store(tree)->flags & ESK_STORE_PACKS) != 0);

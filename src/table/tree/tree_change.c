@@ -20,6 +20,8 @@
 #include "base/inline.h"
 #include "table/tree/tree.h"
 
+#define HALF_NODE (esk_shape_tree.node_entries[1] / UINT32_C(2))
+
 int esk_tree_work_open(struct esk_tree *tree, uint8_t level,
                        struct esk_tree_work *work,
                        struct esk_btree_node *node) {
@@ -151,6 +153,18 @@ static bool nodes_fit(const struct esk_tree *tree, uint8_t count,
            esk_tree_store(tree)->nodes_max(tree, height);
 }
 
+/// Whether a tree may reach its greatest height. In place, all inner nodes but
+/// those at the right edge are half full: with a shape, constants show that a
+/// tree of five levels has more nodes than pages.
+static inline bool height_binds(void) {
+    return ESK_SHAPED_TREE(
+        (esk_shape_config.store->flags & ESK_STORE_OVERWRITES) == 0 ||
+            esk_shape_tree.height_max < 5 ||
+            HALF_NODE * HALF_NODE * HALF_NODE <=
+                ESK_SHAPE_BLOCKS * esk_shape_geometry.block_pages,
+        true);
+}
+
 /// Whether the node of `level` can be split: with a new root if all nodes above
 /// it are full, else without. Asked before the first split, because lower
 /// levels are written before a higher one splits.
@@ -161,7 +175,7 @@ static int split_fits(struct esk_tree *tree, uint8_t level, bool *fits) {
             nodes_fit(tree, count, (uint8_t)(height + 1u));
     bool is_each = !esk_tree_overwrites(tree); /* level's one counted */
     count = is_each ? 0 : count;
-    while (!*fits && level < height) {
+    while (!*fits && height_binds() && level < height) {
         struct esk_tree_work work;
         struct esk_btree_node node;
         level++;
@@ -194,7 +208,8 @@ static ESK_OUT_OF_LINE int entry_split(struct esk_tree *tree,
     }
     bool keeps = edit->spot.rightmost && index == count &&
                  !(is_root && esk_tree_shares(tree));
-    change->left_changed = !keeps || edit->told.child_moved;
+    change->left_changed =
+        !keeps || (esk_tree_moves() && edit->told.child_moved);
     change->right.level = level;
     ESK_TRY(node_divide(tree, keeps, left, &change->right, &right, entry,
                         &index, &in_right));
@@ -258,14 +273,14 @@ static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
            path. */
         return ESK_E_CORRUPT;
     }
-    if (edit->told.child_gone) {
+    if (esk_tree_drops() && edit->told.child_gone) {
         esk_btree_remove(node, index);
         return ESK_OK;
     }
-    if (edit->told.child_moved) {
+    if (esk_tree_moves() && edit->told.child_moved) {
         esk_store_u32(esk_btree_child(node, index), edit->told.child);
     }
-    if (edit->told.right_gone) {
+    if (esk_tree_joins() && edit->told.right_gone) {
         esk_btree_remove(node, (uint16_t)(index + 1u));
         return ESK_OK;
     }
@@ -328,7 +343,7 @@ static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
         ESK_TRY(
             esk_tree_store(tree)->place(tree, left, root, &edit->told.child));
     }
-    edit->told.child_moved = edit->told.child != was;
+    edit->told.child_moved = esk_tree_moves() && edit->told.child != was;
     edit->told.has_right = change->split;
     return ESK_OK;
 }
@@ -358,8 +373,10 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     }
     bool shrinks = edit->told.child_gone || edit->told.right_gone ||
                    (at_leaf && edit->leaf == ESK_TREE_LEAF_DELETE);
-    edit->told.child_gone = false;
-    edit->told.right_gone = false;
+    if (esk_tree_drops()) {
+        edit->told.child_gone = false;
+        edit->told.right_gone = false;
+    }
     bool is_root = level == tree->now.height;
     if (status == ESK_OK && shrinks && esk_tree_merge(tree) != NULL) {
         status = esk_tree_merge(tree)->join(tree, work, node, &edit->told);
@@ -368,7 +385,7 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
         esk_tree_store(tree)->settle != NULL) {
         ESK_ASSERT(esk_tree_pins_only(tree, work, NULL));
         status = esk_tree_store(tree)->settle(tree, work, node, &edit->told);
-        if (edit->told.child_gone) {
+        if (esk_tree_drops() && edit->told.child_gone) {
             *again = true;
             return ESK_OK;
         }
@@ -385,8 +402,9 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
         *again = false;
         return edit->told.has_right ? root_grow(tree, edit) : ESK_OK;
     }
-    *again =
-        edit->told.has_right || edit->told.child_moved || edit->told.right_gone;
+    *again = edit->told.has_right ||
+             (esk_tree_moves() && edit->told.child_moved) ||
+             (esk_tree_joins() && edit->told.right_gone);
     return ESK_OK;
 }
 
