@@ -73,9 +73,22 @@ static uint8_t odd_bits(uint8_t byte, uint8_t value, uint8_t erased) {
     return (uint8_t)((byte ^ value) & (byte ^ erased));
 }
 
+enum esk_header esk_region_header_of(const struct esk_region *region,
+                                     const uint8_t *bytes) {
+    const struct esk_envelope *envelope = &region->envelope;
+    uint8_t erased = esk_envelope_erased(envelope);
+    uint16_t odd = odd_bits(bytes[ESK_ENVELOPE_KIND], envelope->kind, erased);
+    odd = (uint16_t)(odd << 8 | odd_bits(bytes[ESK_ENVELOPE_TABLE],
+                                         envelope->table, erased));
+    if (esk_bytes_are(bytes, ESK_ENVELOPE_BYTES, erased)) {
+        return ESK_HEADER_BLANK;
+    }
+    /* One flipped bit hides no valid page. */
+    return (odd & (odd - 1u)) == 0 ? ESK_HEADER_PAGE : ESK_HEADER_OTHER;
+}
+
 int esk_region_header(const struct esk_region *region, esk_page_id page,
                       enum esk_header *header, uint32_t *sequence) {
-    const struct esk_envelope *envelope = &region->envelope;
     uint8_t bytes[ESK_ENVELOPE_BYTES];
     esk_count(&region->stats->headers);
     int status = esk_region_peek(region, page, 0, bytes, sizeof bytes);
@@ -84,15 +97,7 @@ int esk_region_header(const struct esk_region *region, esk_page_id page,
         return status == ESK_E_CORRUPT ? ESK_OK : status;
     }
     *sequence = esk_page_sequence(bytes);
-    uint8_t erased = esk_envelope_erased(envelope);
-    uint16_t odd = odd_bits(bytes[ESK_ENVELOPE_KIND], envelope->kind, erased);
-    odd = (uint16_t)(odd << 8 | odd_bits(bytes[ESK_ENVELOPE_TABLE],
-                                         envelope->table, erased));
-    if (esk_bytes_are(bytes, sizeof bytes, erased)) {
-        *header = ESK_HEADER_BLANK;
-    } else if ((odd & (odd - 1u)) == 0) {
-        *header = ESK_HEADER_PAGE; /* one flipped bit hides no valid page */
-    }
+    *header = esk_region_header_of(region, bytes);
     return ESK_OK;
 }
 

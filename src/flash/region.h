@@ -95,6 +95,10 @@ int esk_region_read(const struct esk_region *region, esk_page_id page,
 int esk_region_peek(const struct esk_region *region, esk_page_id page,
                     uint16_t offset, uint8_t *buffer, uint16_t bytes);
 
+/// What the first ESK_ENVELOPE_BYTES bytes of a page look like.
+enum esk_header esk_region_header_of(const struct esk_region *region,
+                                     const uint8_t *bytes);
+
 /// Reads the first bytes of page `page`.
 ///
 /// sequence  out: the page's number, if ESK_HEADER_PAGE.

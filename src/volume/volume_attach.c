@@ -40,11 +40,9 @@ static int super_look(struct esk_volume *volume,
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
     int status =
         esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true);
-    if (status == ESK_E_CORRUPT && half == 0) {
-        enum esk_header header = ESK_HEADER_OTHER;
-        uint32_t sequence = 0;
-        ESK_TRY(esk_region_header(&meta.region, id, &header, &sequence));
-        status = header == ESK_HEADER_OTHER ? status : ESK_NOT_FOUND;
+    if (status == ESK_E_CORRUPT && half == 0 &&
+        esk_region_header_of(&meta.region, page) != ESK_HEADER_OTHER) {
+        status = ESK_NOT_FOUND;
     }
     ESK_TRY(status);
     return esk_page_sequence(page) == shape->commit &&
