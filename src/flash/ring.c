@@ -354,7 +354,9 @@ static ESK_APART void room_set(struct esk_ring *ring) {
             (uint16_t)(esk_ring_seals_start(ring) - ESK_ENVELOPE_BYTES);
         ring->room = room;
         if (esk_ring_unit(ring) != 1) {
-            ring->room = (uint16_t)(room / esk_ring_unit(ring));
+            uint32_t rest = 0;
+            ring->room =
+                (uint16_t)esk_quotient(room, esk_ring_unit(ring), &rest);
         }
     }
 }

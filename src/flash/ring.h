@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/scale.h"
 #include "esker/assert.h"
 #include "flash/region.h"
 
@@ -315,7 +316,9 @@ static inline uint16_t esk_ring_room(const struct esk_ring *ring) {
 /// Begins the lap of the head.
 static inline void esk_ring_lap(struct esk_ring *ring) {
     if (ESK_SHAPED_RING(false, true)) {
-        ring->lap = ring->head - ring->head % esk_ring_pages(ring);
+        uint32_t rest = 0;
+        (void)esk_quotient(ring->head, esk_ring_pages(ring), &rest);
+        ring->lap = ring->head - rest;
     }
 }
 

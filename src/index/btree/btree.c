@@ -7,6 +7,7 @@
 
 #include "base/inline.h"
 #include "base/order.h"
+#include "base/scale.h"
 
 /// How many entries fit `bytes` bytes of a page.
 static uint16_t entries_in(const struct esk_btree_layout *layout, uint8_t level,
@@ -15,8 +16,9 @@ static uint16_t entries_in(const struct esk_btree_layout *layout, uint8_t level,
     if (bytes < head) {
         return 0;
     }
-    return (uint16_t)((unsigned)(bytes - head) /
-                      esk_btree_entry_bytes(layout, level));
+    uint32_t rest = 0;
+    return (uint16_t)esk_quotient((uint16_t)(bytes - head),
+                                  esk_btree_entry_bytes(layout, level), &rest);
 }
 
 void esk_btree_layout_whole(struct esk_btree_layout *layout, uint16_t body,
