@@ -371,7 +371,7 @@ class Expressions:
                 self.program.op(op, value, self.number(0), target=label)
 
     def _jump_logic(self, expr: e.Logic, label: Label, when: bool) -> None:
-        first, *others = expr.items
+        first, *others = _flat(expr)
         # AND jumps at its first item that is not TRUE, OR at one that is.
         if (expr.op == "and") != when:
             self._jump(first, label, when)
@@ -677,6 +677,16 @@ def _of_bytes(column: TableColumn, span: e.Span = e.NOWHERE) -> TableColumn:
             span,
         )
     return column
+
+
+def _flat(expr: e.Logic) -> Iterator[e.Expr]:
+    """Yields what AND or OR joins. None of it is the same again: of that the
+    first one would be taken as done where it was left."""
+    for item in expr.items:
+        if isinstance(item, e.Logic) and item.op == expr.op:
+            yield from _flat(item)
+        else:
+            yield item
 
 
 def _is_pure(expr: e.Expr) -> bool:

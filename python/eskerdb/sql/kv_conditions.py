@@ -34,8 +34,6 @@ _WHOLE = frozenset({"int", "signed"})
 _NUMBER = _WHOLE | {"float"}
 _TYPE = 2  # the column
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
-_TRUE = e.Constant(BOOL, value=True)
-_FALSE = e.Constant(BOOL, value=False)
 _FORMS = {4: ("<f", "<I", "bits32"), 8: ("<d", "<q", "bits")}
 ORDERS: dict[str, Callable[[Any, Any], bool]] = {
     "<": lambda a, b: a < b,
@@ -127,7 +125,7 @@ class _Cells:
 
     def of_types(self, names: Names) -> e.Expr:
         if names == ALL:
-            return _TRUE
+            return rules.truth(True)
         return _any(self.of_type(name) for name in TYPES if name in names)
 
     def type_text(self, names: Names) -> e.Expr:
@@ -215,7 +213,7 @@ class _Cells:
         if op == "<":
             return self.order("<", right)
         if op == ">=":
-            return e.Not(BOOL, operand=self.order("<", right))
+            return rules.inverse(self.order("<", right))
         size = self.test("size", "<=", len(right.value.encode()))
         most = _any(
             [
@@ -223,7 +221,7 @@ class _Cells:
                 _all([self.order("=", right), size]),
             ]
         )
-        return most if op == "<=" else e.Not(BOOL, operand=most)
+        return most if op == "<=" else rules.inverse(most)
 
     # Numbers ----------------------------------------------------------------
 
@@ -276,22 +274,11 @@ def _compare(op: str, left: e.Expr, right: e.Expr) -> e.Expr:
 
 
 def _all(items: Iterable[e.Expr]) -> e.Expr:
-    return _joined("and", items, _TRUE, _FALSE)
+    return rules.logic("and", list(items))
 
 
 def _any(items: Iterable[e.Expr]) -> e.Expr:
-    return _joined("or", items, _FALSE, _TRUE)
-
-
-def _joined(
-    op: str, items: Iterable[e.Expr], neutral: e.Expr, decides: e.Expr
-) -> e.Expr:
-    kept = [item for item in items if item != neutral]
-    if decides in kept:
-        return decides
-    if len(kept) < 2:
-        return kept[0] if kept else neutral
-    return e.Logic(BOOL, op=op, items=tuple(kept))
+    return rules.logic("or", list(items))
 
 
 # Expressions ----------------------------------------------------------------
@@ -402,17 +389,11 @@ class Conditions:
         """What an item is does not matter where another one decides."""
         goes_on = value.op == "and"
         parts = [self.types_where(item, goes_on) for item in value.items]
-        return replace(
-            value,
-            items=tuple(
-                [
-                    self._made(
-                        item, _both([known, *parts[:i], *parts[i + 1 :]])
-                    )
-                    for i, item in enumerate(value.items)
-                ]
-            ),
-        )
+        made = [
+            self._made(item, _both([known, *parts[:i], *parts[i + 1 :]]))
+            for i, item in enumerate(value.items)
+        ]
+        return rules.logic(value.op, made)
 
     def _case(self, value: e.Case, known: Mapping[int, Names]) -> e.Expr:
         whens = []
@@ -445,7 +426,7 @@ class Conditions:
         if text is not None and op in ("=", "<>"):
             self._fits(text, value)
             same = cells.is_text(text)
-            return same if op == "=" else _not(same)
+            return same if op == "=" else rules.inverse(same)
         is_given = isinstance(other, e.Parameter) and self.room.parameters
         if is_type:
             sides = (self._made(x, known) for x in (value.left, value.right))
@@ -520,7 +501,3 @@ class Conditions:
                 value.span,
             )
         return names
-
-
-def _not(test: e.Expr) -> e.Expr:
-    return e.Not(BOOL, operand=test)
