@@ -237,6 +237,31 @@ def test_a_value_is_computed_with_where_its_type_is_known(both):
         assert found == sorted(lite.execute(theirs).fetchall()), sql
 
 
+def test_values_of_several_keys_are_looked_up(both):
+    kv, engine, lite = both
+    for where in (
+        "key IN ('net/port', 'n', 'none')",
+        "key = 'long' OR key = 'disk/f' OR key = ''",
+        "key IN ('net/port', 'n', 'disk/', 'zz') AND type <> 'float'",
+    ):
+        sql = f"SELECT key, value, type FROM conf WHERE {where} ORDER BY key"
+        (select,) = engine.prepare(sql)
+        assert list(select.rows()) == lite.execute(sql).fetchall(), sql
+        assert list(select.rows(budget=1)) == lite.execute(sql).fetchall()
+    pairs = (
+        "SELECT a.key, b.value FROM conf AS a, conf AS b WHERE a.key IN "
+        "('n', 'net/up') AND b.key IN ('word', 'half') AND b.value <> ''"
+    )
+    (select,) = engine.prepare(pairs)
+    assert sorted(select.rows()) == sorted(lite.execute(pairs).fetchall())
+    (select,) = engine.prepare(
+        "SELECT value FROM conf WHERE key IN ('net/port', 'n')"
+    )
+    before = kv.stats().page_reads
+    assert len(list(select.rows())) == 2
+    assert kv.stats().page_reads - before <= 6
+
+
 def test_a_parameter_beside_a_value_is_a_constant(both):
     _, engine, lite = both
     sql = "SELECT key FROM conf WHERE value = :v ORDER BY key"

@@ -26,7 +26,16 @@ from eskerdb.sql.bytes_expr import (
     slots_of,
 )
 from eskerdb.sql.emit import Accumulators, Emitter, Records, Unsupported
-from eskerdb.sql.plan import Aggregate, Bound, Query, Range, Scan
+from eskerdb.sql.explain import inputs
+from eskerdb.sql.plan import (
+    Aggregate,
+    Bound,
+    Plan,
+    Query,
+    Range,
+    Scan,
+    SeekUnion,
+)
 from eskerdb.sql.tables import KIND_NUMBERS
 from eskerdb.sql.types import INT_MAX, INT_MIN, Type
 
@@ -64,9 +73,34 @@ class Code:
 
 def compiled(query: Query) -> Code:
     """Returns the program of a query. Raises Unsupported."""
+    try:
+        return _written(query, False)
+    except Unsupported:
+        if not _looked_up(query.plan):
+            raise
+    return _written(query, True)
+
+
+def _looked_up(plan: Plan) -> dict[int, int]:
+    """Returns the scans that each look up one of several keys of a kv table:
+    their numbers, and that of the first one beside."""
+    if isinstance(plan, SeekUnion):
+        first = plan.scans[0]
+        if first.table.kind != "kv":
+            return {}
+        return {s.number: first.number for s in plan.scans if s.lo == s.hi}
+    found: dict[int, int] = {}
+    for child in inputs(plan):
+        found |= _looked_up(child)
+    return found
+
+
+def _written(query: Query, gets: bool) -> Code:
+    """gets  keys of kv tables are looked up by one cursor, whose row has all
+    values. The key takes half of the registers."""
     separate: frozenset[int] = frozenset()
     while True:
-        writer = _Writer(separate)
+        writer = _Writer(separate, gets)
         push.write(query, writer)
         moved = writer.moved
         if writer.registers.count > asm.REGISTERS_MAX:
@@ -104,11 +138,16 @@ class _Writer(Expressions, Emitter):
 
     separate  outputs that have a register of their own
     moved     outputs that need one
+    gets      as of _written()
     """
 
-    def __init__(self, separate: frozenset[int]) -> None:
+    def __init__(self, separate: frozenset[int], gets: bool) -> None:
         super().__init__()
         self.separate = separate
+        self.gets = gets
+        self._seeks: dict[int, int] = {}  # of _looked_up()
+        self._seekers: dict[int, int] = {}  # their cursors, by the first one
+        self._key: int | None = None  # first register of a key
         self.moved: set[int] = set()
         self._outputs: list[tuple[tuple[int, int], ...]] | None = None
         self._own: dict[int, int] = {}
@@ -130,6 +169,8 @@ class _Writer(Expressions, Emitter):
         count = len(query.parameters)
         self.program.parameters = count
         self.registers.take(count)
+        if self.gets:
+            self._seeks = _looked_up(query.plan)
 
     def finished(self) -> bytes:
         """Returns the program. Raises Unsupported."""
@@ -297,6 +338,10 @@ class _Writer(Expressions, Emitter):
 
     @contextmanager
     def loop(self, scan: Scan) -> Iterator[None]:
+        if scan.number in self._seeks:
+            with self._one_key(scan):
+                yield
+            return
         cursor, operands = self._for(scan, 0)
         exit = Label()
         body = self.program.loop("FOR", cursor, operands, exit)
@@ -304,6 +349,25 @@ class _Writer(Expressions, Emitter):
             yield
         self.program.next("NEXT", cursor, body)
         self.program.place(exit)
+
+    @contextmanager
+    def _one_key(self, scan: Scan) -> Iterator[None]:
+        """Looks a key up, by the cursor that the other keys have."""
+        assert scan.lo is not None
+        first, bytes = self._seeks[scan.number], scan.table.columns[0].bytes
+        if first not in self._seekers:
+            self._seekers[first] = self._cursor(scan)
+        if self._key is None:
+            self._key = self.registers.take(-(-bytes // SLOT))
+        cursor = self._seekers[first]
+        self.places[scan.number] = cursor, scan.table
+        miss = Label()
+        text = self._reference(scan.lo.value)
+        self.program.op("LDR", self._key, bytes, text)
+        self.program.op("GET", cursor, self._key, target=miss)
+        with self.scope():
+            yield
+        self.program.place(miss)
 
     def open(self, scan: Scan) -> None:
         cursor, operands = self._for(scan, _OPEN)
