@@ -65,6 +65,10 @@
 #define ESK_SMALL 0
 #endif
 
+/// Whether this is a build for size for a 32-bit chip: a second, shorter way
+/// for values that fit a byte is left out.
+#define ESK_NO_SHORT_WAYS (ESK_SMALL && SIZE_MAX > UINT16_MAX)
+
 #if defined(__GNUC__) && ESK_HOST
 #define ESK_HOST_FLAT __attribute__((flatten))
 #define ESK_OUT_OF_LINE_ON_CHIPS

@@ -60,9 +60,7 @@ static void page_read(void) {
         int status = ESK_OK;
         esk_packed_seek(reader, cell, limit);
         while (status == ESK_OK) {
-            bool wanted = rows % 4 != 3;
-            status =
-                esk_packed_next(&packed, reader, page, wanted ? row : NULL);
+            status = esk_packed_next(&packed, reader, page, row);
             must(++rows <= 8 * PAGE_BYTES);
         }
         must(status == ESK_END || status == ESK_E_CORRUPT);

@@ -21,48 +21,91 @@ ESK_OUT_OF_LINE void esk_packed_adapt(uint8_t *scale, uint8_t zeros) {
     }
 }
 
-ESK_OUT_OF_LINE uint32_t esk_packed_load(const uint8_t *from, uint16_t bytes) {
-    if (bytes == 1) {
-        return *from;
+ESK_OUT_OF_LINE void esk_packed_add(uint8_t *to, const uint8_t *from,
+                                    uint8_t count, uint8_t flip) {
+    uint8_t carry = flip & 1u;
+    for (; count > 0; count--) {
+        uint16_t sum = (uint16_t)((uint16_t)(*to + carry) + (*from ^ flip));
+        *to = (uint8_t)(sum & UINT8_MAX);
+        carry = (uint8_t)(sum >> 8);
+        from++;
+        to++;
     }
-    return bytes == 2 ? esk_load_u16(from) : esk_load_u32(from);
 }
 
-uint32_t esk_packed_high(const uint8_t *value, uint32_t change) {
-    uint32_t low = esk_load_u32(value);
-    uint32_t high = esk_load_u32(value + 4);
-    high += low + change < low ? 1u : 0u;
-    return (change & ESK_ORDER_WORD_SIGN) != 0 ? high - 1u : high;
-}
-
-bool esk_packed_form(const struct esk_packed *packed, uint8_t mode,
-                     uint32_t bits, uint32_t *number) {
-    if (mode == ESK_PACKED_FLOAT) {
-        *number = packed_order(bits);
-        return true;
+ESK_OUT_OF_LINE void esk_packed_sign(uint8_t *number, uint8_t bytes) {
+    uint8_t fill = (number[bytes - 1] & 0x80u) != 0 ? UINT8_MAX : 0;
+    for (; bytes < 8; bytes++) {
+        number[bytes] = fill;
     }
-    return packed->decimals->encode(bits, (uint8_t)(mode - ESK_PACKED_DECIMAL),
-                                    number);
 }
 
-void esk_packed_take(const struct esk_packed *packed,
-                     struct esk_packed_state *state, const uint8_t *row,
+ESK_OUT_OF_LINE uint32_t esk_packed_change(struct packed_call *call,
+                                           const struct esk_packed_field *field,
+                                           const uint8_t *from, uint8_t *part) {
+    uint8_t mode = field->mode;
+    uint16_t bytes = field->bytes;
+    uint8_t *word = call->word;
+    uint32_t change = 1;
+    part++;
+    call->bare = mode == ESK_PACKED_RAW;
+    if (call->bare) {
+        change = esk_bytes_equal(from, part, bytes) ? 0 : 1;
+    } else {
+        if (mode >= ESK_PACKED_FLOAT) {
+            uint32_t number = esk_load_u32(from);
+            if (mode == ESK_PACKED_FLOAT) {
+                number = packed_order(number);
+            } else if (!call->packed->decimals->encode(
+                           number, (uint8_t)(mode - ESK_PACKED_DECIMAL),
+                           &number)) {
+                call->bare = true;
+                return 1;
+            }
+            esk_store_u32(call->form, number);
+            from = call->form;
+        }
+        esk_bytes_copy(word, from, bytes);
+        esk_packed_add(word, part, (uint8_t)bytes, UINT8_MAX);
+        esk_packed_sign(word, (uint8_t)bytes);
+        change = esk_load_u32(word);
+        if (esk_load_u32(word + 4) + (change >> 31) != 0) {
+            call->wide = true;
+        }
+    }
+    if (call->keep) {
+        esk_bytes_copy(part, from, bytes);
+    }
+    return change;
+}
+
+ESK_OUT_OF_LINE uint16_t esk_packed_whole(const struct packed_call *call) {
+    const struct esk_packed_state *state = call->state;
+    uint16_t at = esk_packed_written(state);
+    if ((state->flags & PACKED_WHOLE) != 0) {
+        at = packed_unit_up(call->packed, at);
+    }
+    return at <= state->end && call->packed->row_bytes <= state->end - at ? at
+                                                                          : 0;
+}
+
+void esk_packed_take(struct packed_call *call, const uint8_t *row,
                      bool restart) {
-    const struct esk_packed_field *field = packed->fields;
-    uint8_t *part = packed_parts(state);
-    for (uint8_t left = packed->field_count; left > 0; left--) {
-        const uint8_t *from = row + field->offset;
+    const struct esk_packed_field *field = call->packed->fields;
+    uint8_t *part = packed_parts(call->state);
+    if (call->out != NULL) {
+        esk_bytes_copy(call->out, row, call->packed->row_bytes);
+    }
+    call->keep = true;
+    for (uint8_t left = call->packed->field_count; left > 0; left--) {
         if (restart) {
-            *part =
-                (uint8_t)((*part & PACKED_IS_QUIET) | ESK_PACKED_SCALE_START);
+            *part &= PACKED_IS_QUIET;
+            *part |= ESK_PACKED_SCALE_START;
         }
-        esk_bytes_copy(part + 1, from, field->bytes);
-        if (field->mode >= ESK_PACKED_FLOAT) {
-            uint32_t number = 0;
-            (void)esk_packed_form(packed, field->mode, esk_load_u32(from),
-                                  &number);
-            esk_store_u32(part + 1, number);
+        if (field->mode >= ESK_PACKED_DECIMAL) {
+            esk_store_u32(part + 1, 0);
         }
+        (void)esk_packed_change(call, field, row + field->offset, part);
         part = packed_part_next(field, part);
         if (field->mode == ESK_PACKED_LINEAR) {
             esk_store_u32(part - 4, 0);
@@ -82,7 +125,8 @@ struct esk_packed_field esk_packed_field(uint16_t offset, uint16_t bytes,
     field.bytes = bytes;
     field.part_bytes = esk_packed_part_bytes(bytes, mode);
     field.mode = mode;
-    field.is_word = bytes == 4 && mode - ESK_PACKED_DELTA < 2;
+    field.is_word =
+        bytes == 4 && (mode == ESK_PACKED_DELTA || mode == ESK_PACKED_LINEAR);
     return field;
 }
 

@@ -155,7 +155,7 @@ void esk_packed_extend(const struct esk_packed *packed,
 /// The limit for a reader of a page that `state` is writing.
 uint16_t esk_packed_written(const struct esk_packed_state *state);
 
-/// Reads the next row, into `row` unless it is NULL.
+/// Reads the next row into `row`.
 /// Returns  ESK_OK; ESK_END: the page has no more rows; ESK_E_CORRUPT: its
 ///          bits are no rows. The reader is of no use then.
 int esk_packed_next(const struct esk_packed *packed,

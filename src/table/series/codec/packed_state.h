@@ -22,6 +22,8 @@ enum {
     PACKED_FIRST = 1u << 5,  ///< reader: the cell's first row comes next
 };
 
+enum { QUIET_BELOW = 4 }; ///< scale of a field that begins a cell quiet
+
 /// Bit 7 of a field's scale in a state: the field is quiet in this cell.
 enum { PACKED_IS_QUIET = 0x80 };
 
@@ -44,10 +46,10 @@ static inline uint8_t packed_low_bits(uint8_t scale) {
     return (uint8_t)((uint8_t)(scale & (uint8_t)~PACKED_IS_QUIET) >> 2);
 }
 
-/// The offset rounded up to a unit.
+/// The offset, which is not 0, rounded up to a unit.
 static inline uint16_t packed_unit_up(const struct esk_packed *packed,
                                       uint16_t at) {
-    return (uint16_t)((at + packed->unit_mask) & ~(uint16_t)packed->unit_mask);
+    return (uint16_t)(((uint16_t)(at - 1u) | packed->unit_mask) + 1u);
 }
 
 /// The offset of the next cell's begin, after `at`, which is in a cell.
@@ -61,32 +63,86 @@ static inline uint16_t packed_head(const struct esk_packed *packed) {
     return (uint16_t)(packed->row_bytes + packed->field_count);
 }
 
+/// Whether the begin of a cell at offset `cell` ends at `limit`.
+static inline bool packed_cell_fits(const struct esk_packed *packed,
+                                    uint16_t cell, uint16_t limit) {
+    return cell < limit && packed_head(packed) <= limit - cell;
+}
+
 /// The f32 `bits` in order form: every bit is kept.
 static inline uint32_t packed_order(uint32_t bits) {
     return (bits & ESK_ORDER_WORD_SIGN) != 0 ? ~bits
                                              : bits | ESK_ORDER_WORD_SIGN;
 }
 
+/// What one call works with: its arguments, and a place in the page's bits.
+struct packed_call {
+    uint8_t *at;  ///< the byte of the next bit
+    uint8_t *end; ///< writer: the byte before it is the last that is used;
+                  ///< reader: bits from here on are zero
+    uint8_t bit;  ///< number of the next bit in its byte
+    uint8_t byte; ///< reader: the rest of the byte before
+    uint8_t left; ///< reader: bits of it, below 8
+    bool over;    ///< reader: bits that have no byte were read
+    uint8_t mark; ///< reader, enum packed_mark: of the code that was read last
+    bool keep;    ///< esk_packed_change makes a value that of the row before
+    bool bare;    ///< the value has no code: esk_packed_change
+    bool wide;    ///< a change does not fit: the row is written whole
+    const struct esk_packed *packed;
+    struct esk_packed_state *state;
+    uint8_t *page;
+    const uint8_t *row; ///< writer: the row; reader: NULL
+    uint8_t *out;       ///< reader: where the row goes; writer: NULL
+    uint8_t word[8];    ///< a change, low byte first
+    uint8_t form[4];    ///< of an f32
+};
+
+/// Sets the call's place to that of its state.
+static ESK_IN_LINE void packed_call_place(struct packed_call *call) {
+    call->at = call->page + call->state->at;
+    call->end = call->page + call->state->end;
+    call->bit = call->state->bit;
+}
+
+/// Sets the state's place to that of the call.
+static inline void packed_call_keep(const struct packed_call *call) {
+    call->state->at = (uint16_t)(call->at - call->page);
+    call->state->bit = call->bit;
+}
+
 /// Sets `scale` for a code whose quotient was `zeros`, or more.
 void esk_packed_adapt(uint8_t *scale, uint8_t zeros);
 
-/// Takes the whole row `row` as the row before. Steps become 0, and the number
-/// of a decimal field whose value is no decimal. With `restart` the scales
-/// become ESK_PACKED_SCALE_START.
-void esk_packed_take(const struct esk_packed *packed,
-                     struct esk_packed_state *state, const uint8_t *row,
+/// Adds the number of `count` bytes at `from` to that at `to`. With a `flip` of
+/// UINT8_MAX subtracts it.
+void esk_packed_add(uint8_t *to, const uint8_t *from, uint8_t count,
+                    uint8_t flip);
+
+/// Extends the sign of the number of `bytes` bytes to 8 bytes.
+void esk_packed_sign(uint8_t *number, uint8_t bytes);
+
+/// The change from the value of the row before, in `part`, to the value at
+/// `from`. With call->keep the value becomes that of the row before. Of a raw
+/// field, and of a value that is no decimal, which is not kept, call->bare
+/// becomes true, and a change is 1.
+uint32_t esk_packed_change(struct packed_call *call,
+                           const struct esk_packed_field *field,
+                           const uint8_t *from, uint8_t *part);
+
+/// Where a whole row begins that comes next: at the next byte, or at the next
+/// unit in a cell whose rest is whole rows. 0: it has no room in the cell.
+uint16_t esk_packed_whole(const struct packed_call *call);
+
+/// Takes the whole row `row` as the row before, and copies it to call->out
+/// unless that is NULL. Steps become 0, and the number of a decimal field whose
+/// value is no decimal. With `restart` the scales become
+/// ESK_PACKED_SCALE_START.
+void esk_packed_take(struct packed_call *call, const uint8_t *row,
                      bool restart);
 
-/// The f32 `bits` of a field of mode ESK_PACKED_FLOAT or above in the form that
-/// is predicted. Returns false: it is no decimal.
-bool esk_packed_form(const struct esk_packed *packed, uint8_t mode,
-                     uint32_t bits, uint32_t *number);
-
-/// The low bytes of the integer of `bytes` bytes at `from`, at most 4.
-uint32_t esk_packed_load(const uint8_t *from, uint16_t bytes);
-
-/// The high word of the 8-byte integer at `value` after the addition of
-/// `change`, which has a sign.
-uint32_t esk_packed_high(const uint8_t *value, uint32_t change);
+/// Takes the first row of the cell at the state's place, and the scales. Of a
+/// writer, which has a call->row, it writes them before.
+/// Returns false: bytes are no scales.
+bool esk_packed_cell_take(struct packed_call *call);
 
 #endif

@@ -180,14 +180,12 @@ static void page_expect(uint32_t first, uint32_t end, uint16_t cell,
                         uint16_t limit) {
     esk_packed_seek(fix.reader, cell, limit);
     for (uint32_t i = first; i < end; i++) {
-        /* Every third row is only passed. */
-        uint8_t *to = i % 3 == 2 ? NULL : fix.got;
         ESK_CONTEXT("row %u of %u..%u, cell at %u, limit %u, %u fields", i,
                     first, end, cell, limit, fix.packed.field_count);
-        ESK_CHECK_INT(esk_packed_next(&fix.packed, fix.reader, fix.page, to),
-                      ESK_OK);
-        ESK_CHECK(to == NULL ||
-                  memcmp(to, fix.rows[i], fix.packed.row_bytes) == 0);
+        ESK_CHECK_INT(
+            esk_packed_next(&fix.packed, fix.reader, fix.page, fix.got),
+            ESK_OK);
+        ESK_CHECK(memcmp(fix.got, fix.rows[i], fix.packed.row_bytes) == 0);
         ESK_CHECK(memcmp(esk_packed_key(fix.reader),
                          fix.rows[i] + fix.fields[0].offset,
                          fix.fields[0].bytes) == 0);
@@ -405,6 +403,16 @@ ESK_TEST(packed_row_of_zeros_is_no_end) {
     }
     round_trip(300, 0);
     table_free();
+}
+
+ESK_TEST(packed_words_are_integers_of_four_bytes_with_a_change) {
+    for (uint16_t bytes = 1; bytes <= 8; bytes++) {
+        for (uint8_t mode = 0; mode <= ESK_PACKED_DECIMAL_MAX; mode++) {
+            bool is_word = bytes == 4 && (mode == ESK_PACKED_DELTA ||
+                                          mode == ESK_PACKED_LINEAR);
+            ESK_CHECK_INT(esk_packed_field(0, bytes, mode).is_word, is_word);
+        }
+    }
 }
 
 ESK_TEST(packed_state_is_as_small_as_promised) {
