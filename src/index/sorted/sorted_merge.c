@@ -165,12 +165,8 @@ static int page_fill(struct esk_sorted *sorted) {
         }
         struct esk_sorted_entry entry = stream->entry;
         uint32_t first = sorted->levels[0].runs[number].span.first;
-        uint32_t position = first + entry.page;
-        entry.page = (uint16_t)(position - draft->span.first);
-        if (position < sorted->tail) {
-            stream->has_entry = false;
-            continue;
-        }
+        /* Of dropped data pages, too: a mount may find them again. */
+        entry.page = (uint16_t)(first - draft->span.first + entry.page);
         if (draft->place.count == 0) {
             esk_sorted_page_begin(&draft->place, draft->page,
                                   sorted->page_bytes, &draft->span,
