@@ -34,6 +34,16 @@ static const struct table_shape shapes[] = {
     {.name = "series-break-drop", .drops = true, .break_rows = 30},
     {.name = "series-break-index", .has_indexes = true, .break_rows = 2},
     {.name = "series-break-var", .has_var = true, .break_rows = 12},
+    {.name = "series-sorted", .drops = true, .sorted = true, .blocks = 14},
+    {.name = "series-sorted-index",
+     .sorted = true,
+     .has_indexes = true,
+     .blocks = 14},
+    {.name = "series-sorted-packed",
+     .drops = true,
+     .sorted = true,
+     .packed = true,
+     .blocks = 14},
     {.name = "tree-inplace", .tree = true, .store = ESK_STORE_INPLACE},
     {.name = "tree-inplace-merge",
      .tree = true,
@@ -95,7 +105,11 @@ static bool shape_fits(const struct table_shape *shape,
     if (shape->store == ESK_STORE_INPLACE && kind->keeps_back) {
         return false; // nothing is promised there for unsynced rows
     }
-    if (shape->packed && strcmp(kind->name, "nor") != 0 &&
+    if (shape->sorted && !shape->packed && strcmp(kind->name, "nor") != 0 &&
+        (shape->has_indexes || strcmp(kind->name, "cache") != 0)) {
+        return false; // one medium with seals, one that reorders writes
+    }
+    if (shape->packed && (shape->sorted || strcmp(kind->name, "nor") != 0) &&
         strcmp(kind->name, "dataflash") != 0) {
         return false; // one medium with seals, one with a sync journal
     }
@@ -120,7 +134,9 @@ const struct damage_case *damage_cases(uint32_t *count) {
             next->shape = &shapes[s];
             next->kind = &medium_classes[k];
             next->data_blocks = shapes[s].blocks != 0 ? shapes[s].blocks : 40;
-            next->blocks = shapes[s].bare ? shapes[s].blocks : 60;
+            next->blocks = shapes[s].bare     ? shapes[s].blocks
+                           : shapes[s].sorted ? 40
+                                              : 60;
             snprintf(next->name, sizeof next->name, "%s/%s", shapes[s].name,
                      medium_classes[k].name);
         }

@@ -48,6 +48,7 @@ struct table_shape {
     bool drops;        ///< series: drops its oldest block
     bool has_var;      ///< series: variable values
     bool has_indexes;  ///< series: value indexes
+    bool sorted;       ///< series: a sorted index of values that are noise
     bool packed;       ///< series: its pages are packed
     uint8_t sync_rows; ///< series: rows a sync; 0: about 20, drawn
     bool no_keys;      ///< series: opened without the key index

@@ -14,6 +14,8 @@ enum {
     ROW_BYTES_MAX = 4 + 2 + BODY_BYTES + ESK_VAR_REF_BYTES,
     VALUE_BYTES_MAX = 200,
     ROWS_MAX = 20000,
+    VALUE_SPREAD = 920,
+    TILES = 23,    ///< of values that are noise: a query of each
     GET_EVERY = 5, ///< one row in so many is also read by get
 };
 
@@ -30,7 +32,8 @@ struct series_run {
     struct trial *trial;
     struct esk_series *series;
     int stage;
-    bool twin; ///< nothing is damaged: nothing may be reported
+    bool twin;  ///< nothing is damaged: nothing may be reported
+    bool noisy; ///< values are anywhere in their range
     uint32_t seen_first;
     uint32_t seen_last;
     uint32_t seen_count;
@@ -46,6 +49,9 @@ static uint32_t row_key(uint32_t i) {
 }
 
 static int16_t row_value(uint32_t i) {
+    if (run.noisy) {
+        return (int16_t)(mix64(i + 7) % VALUE_SPREAD);
+    }
     return (int16_t)(i / 16 % 900 + mix64(i + 7) % 20);
 }
 
@@ -122,7 +128,9 @@ static int table_create(struct table *table) {
         {.name = "body", .type = ESK_TYPE_BYTES, .bytes = BODY_BYTES},
         {.name = "note", .type = ESK_TYPE_VAR},
     };
-    const struct esk_index_spec index = {.column = 1, .bitmap_bits = 16};
+    const struct esk_index_spec indexes[] = {
+        {.kind = ESK_INDEX_SORTED, .column = 1, .entries = 256, .fan = 2},
+        {.column = 1, .bitmap_bits = 16}};
     uint32_t share = table->of->data_blocks;
     struct esk_series_spec spec = {
         .table = {.name = "rows",
@@ -130,8 +138,8 @@ static int table_create(struct table *table) {
                   .column_count = shape->has_var ? 4 : 3,
                   .row_bytes = 6 + BODY_BYTES +
                                (shape->has_var ? ESK_VAR_REF_BYTES : 0)},
-        .indexes = &index,
-        .index_count = shape->has_indexes ? 1 : 0,
+        .indexes = &indexes[shape->sorted ? 0 : 1],
+        .index_count = (uint8_t)(shape->sorted + shape->has_indexes),
         .full_policy = shape->drops ? ESK_FULL_DROP_OLDEST : ESK_FULL_REFUSE,
         .group_pages = 4,
         .run_pages = 16,
@@ -143,6 +151,11 @@ static int table_create(struct table *table) {
         spec.data_blocks = share / 3;
         spec.var_blocks = share - share / 3;
     }
+    if (shape->sorted) {
+        esk_series_sorted_blocks(&table->medium->device.geometry, &spec, share);
+        spec.data_blocks += spec.sorted_blocks + spec.merged_blocks;
+    }
+    run.noisy = shape->sorted;
     return esk_series_create(&table->volume, &spec, NULL);
 }
 
@@ -348,30 +361,34 @@ static void scan_backward(void) {
     }
 }
 
-// A query by value finds every row of the scan in its range.
-static void scan_by_value(void) {
-    int16_t lo = row_value(run.seen_last);
+// A query by value finds every row of the scan in lo .. hi.
+static void scan_by_value(int16_t lo, int16_t hi, bool backward) {
     struct esk_series_range range = {.column = 1,
                                      .has_lo = true,
                                      .has_hi = true,
-                                     .lo = {.i = lo - 40},
-                                     .hi = {.i = lo + 10}};
-    const struct esk_series_query query = {.ranges = &range, .range_count = 1};
+                                     .lo = {.i = lo},
+                                     .hi = {.i = hi}};
+    const struct esk_series_query query = {
+        .ranges = &range, .range_count = 1, .backward = backward};
     struct esk_series_cursor cursor;
     uint8_t row[ROW_BYTES_MAX];
     uint32_t wanted = 0;
     uint32_t count = 0;
+    uint32_t last = UINT32_MAX;
     for (uint32_t i = 0; i < run.table->rows; i++) {
-        wanted +=
-            run.seen[i] && row_value(i) >= lo - 40 && row_value(i) <= lo + 10
-                ? 1
-                : 0;
+        wanted += run.seen[i] && row_value(i) >= lo && row_value(i) <= hi;
     }
     int status = esk_series_cursor_open(run.series, &cursor, &query);
     while (status == ESK_OK && count <= ROWS_MAX) {
         status = esk_series_cursor_next(run.series, &cursor, row);
         if (status == ESK_OK) {
             uint32_t i = row_check(row, "by value");
+            if (i != UINT32_MAX && last != UINT32_MAX &&
+                (backward ? i >= last : i <= last)) {
+                found(run.trial, FINDING_WRONG, "by value: row %u after row %u",
+                      (unsigned)i, (unsigned)last);
+            }
+            last = i;
             count += i != UINT32_MAX && run.seen[i] ? 1 : 0;
         }
     }
@@ -382,6 +399,22 @@ static void scan_by_value(void) {
               "stage %d: by value %u rows of %u, %u pages damaged", run.stage,
               (unsigned)count, (unsigned)wanted,
               (unsigned)esk_series_cursor_damaged(&cursor));
+    }
+}
+
+// Queries by value: of the newest rows' values; where a sorted index names the
+// pages, of all values, some at each stage, so that each entry matters.
+static void scans_by_value(void) {
+    if (!run.noisy) {
+        int16_t lo = row_value(run.seen_last);
+        scan_by_value((int16_t)(lo - 40), (int16_t)(lo + 10), false);
+        return;
+    }
+    uint32_t first = (uint32_t)run.stage;
+    for (uint32_t tile = first; tile < TILES; tile += STAGES) {
+        int16_t lo = (int16_t)(tile * (VALUE_SPREAD / TILES));
+        scan_by_value(lo, (int16_t)(lo + VALUE_SPREAD / TILES - 1),
+                      tile % 3 == 1);
     }
 }
 
@@ -575,8 +608,8 @@ static void read_all(struct table *table, int stage, struct trial *trial) {
     trial->told_by[0] = 0;
     scan_forward();
     scan_backward();
-    if (table->of->shape->has_indexes && run.seen_count != 0) {
-        scan_by_value();
+    if ((table->of->shape->has_indexes || run.noisy) && run.seen_count != 0) {
+        scans_by_value();
     }
     read_by_get();
     read_ends();
