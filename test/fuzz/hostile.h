@@ -3,7 +3,7 @@
 
 /// Fuzzing the code that reads an image, with hostile bytes.
 ///
-///     byte 0   geometry
+///     byte 0   geometry; with 0x80 the target's other tables, if it has some
 ///     byte 1   mode: changes of the image, flags of its mount
 ///     byte 2   how the tables are opened
 ///     rest     patches of a valid image (u16 offset, u8 count, bytes), or
@@ -65,10 +65,14 @@ static const struct esk_geometry geometries[] = {
     {40, 4, 128, 0, 2, 4, 0xFF, 0},
 };
 
-enum { GEOMETRY_COUNT = sizeof geometries / sizeof geometries[0] };
+enum {
+    GEOMETRY_COUNT = sizeof geometries / sizeof geometries[0],
+    OTHER_TABLES = 0x80, ///< of byte 0
+};
 
 static uint8_t image[IMAGE_BYTES_MAX];
 static uint64_t arena[ARENA_BYTES_MAX / 8];
+static bool other_tables; ///< of this input
 
 static size_t geometry_bytes(const struct esk_geometry *geometry) {
     return (size_t)geometry->block_count * geometry->block_pages *
@@ -95,8 +99,8 @@ static void image_make(const struct esk_geometry *geometry, uint8_t checksum,
 
 /// The valid image of each geometry and size, made once.
 static const uint8_t *image_valid(uint8_t geometry, bool few) {
-    static uint8_t *made[GEOMETRY_COUNT][2];
-    uint8_t **slot = &made[geometry][few];
+    static uint8_t *made[GEOMETRY_COUNT][2][2];
+    uint8_t **slot = &made[geometry][few][other_tables];
     if (*slot == NULL) {
         *slot = malloc(IMAGE_BYTES_MAX);
         if (*slot == NULL) {
@@ -213,6 +217,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     }
     uint8_t number = data[0] % GEOMETRY_COUNT;
     uint8_t mode = data[1];
+    other_tables = (data[0] & OTHER_TABLES) != 0;
     const struct esk_geometry *geometry = &geometries[number];
     size_t image_bytes = geometry_bytes(geometry);
     struct esk_ram_device ram;
@@ -243,8 +248,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     }
     static const uint8_t modes[] = {0, MODE_FEW, MODE_READ_ONLY,
                                     MODE_TRUST_LOADS, MODE_SALVAGE};
-    for (uint8_t i = 0; i < 2 * GEOMETRY_COUNT; i++) {
-        uint8_t seed[] = {(uint8_t)(i % GEOMETRY_COUNT),
+    for (uint8_t i = 0; i < 4 * GEOMETRY_COUNT; i++) {
+        uint8_t other = i < 2 * GEOMETRY_COUNT ? 0 : (uint8_t)OTHER_TABLES;
+        uint8_t seed[] = {(uint8_t)(i % GEOMETRY_COUNT | other),
                           modes[i % 5],
                           (uint8_t)(i * 37),
                           0,

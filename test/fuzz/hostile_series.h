@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Fuzzing the code that reads an image with two series: one with value
-/// indexes, and one with values of any length (test/fuzz/hostile.h).
+/// indexes, and one with values of any length (test/fuzz/hostile.h). With
+/// OTHER_TABLES the image has the first alone, and its index is sorted.
 ///
 ///     byte 2   frames, bytes of the key index and its error bound
 #ifndef ESK_TEST_FUZZ_HOSTILE_SERIES_H
@@ -14,13 +15,32 @@
 
 /// The table with values of any length if `noted`, or that with indexes.
 static const struct esk_series_spec *series_spec(bool noted);
-/// Makes row `i` of a table; the value is not part of it.
+/// Makes row `i` of a table; the value is not part of it. The first table has
+/// an f32 in column 1.
 static void row_make(uint8_t *row, bool noted, uint32_t i);
+
+enum { HEAT = 4, HEATS = 211 };
+
+static const struct esk_index_spec sorted_index = {
+    .kind = ESK_INDEX_SORTED, .column = 1, .entries = 256, .fan = 2};
+
+/// The values of a sorted index are noise, so that its runs have many entries.
+static float heat_of(uint32_t i) {
+    return (float)(i * 73 % HEATS) - 90.0f;
+}
+
+static void row_of(uint8_t *row, bool noted, uint32_t i) {
+    float heat = heat_of(i);
+    row_make(row, noted, i);
+    if (other_tables && !noted) {
+        memcpy(row + HEAT, &heat, sizeof heat);
+    }
+}
 
 static void rows_append(struct esk_series *series, bool noted, uint32_t count) {
     for (uint32_t i = 1; i <= count; i++) {
         uint8_t row[ROW_BYTES_MAX] = {0};
-        row_make(row, noted, i);
+        row_of(row, noted, i);
         if (noted) {
             (void)esk_series_append_var(series, row, image, i * 7 % 200);
         } else {
@@ -34,10 +54,18 @@ static void rows_append(struct esk_series *series, bool noted, uint32_t count) {
 }
 
 static void table_make(struct esk_volume *volume, bool noted, uint32_t rows) {
-    const struct esk_series_spec *spec = series_spec(noted);
+    struct esk_series_spec spec = *series_spec(noted);
     struct esk_series *series = NULL;
-    if (esk_series_create(volume, spec, NULL) == ESK_OK &&
-        test_series_open(&series, volume, spec->table.name, NULL, arena,
+    if (other_tables && !noted) {
+        spec.indexes = &sorted_index;
+        spec.index_count = 1;
+        spec.sorted_blocks = 4;
+        spec.merged_blocks = 5;
+        spec.index_blocks = 2;
+        spec.data_blocks += spec.sorted_blocks + spec.merged_blocks;
+    }
+    if (esk_series_create(volume, &spec, NULL) == ESK_OK &&
+        test_series_open(&series, volume, spec.table.name, NULL, arena,
                          sizeof arena) == ESK_OK) {
         rows_append(series, noted, rows);
         esk_series_close(series);
@@ -63,7 +91,8 @@ static void scan(struct esk_series *series,
     uint32_t left = 4 * IMAGE_BYTES_MAX;
     uint32_t values = 8;
     int status = esk_series_cursor_open(series, &cursor, query);
-    while (status == ESK_OK || status == ESK_E_STALE || status == ESK_E_IO) {
+    while (status == ESK_OK || status == ESK_E_STALE || status == ESK_E_IO ||
+           status == ESK_AGAIN) {
         scan_bound(&left);
         status = esk_series_cursor_next(series, &cursor, row);
         if (status == ESK_OK && values > 0) {
@@ -84,6 +113,25 @@ static void query_all(struct esk_series *series,
                                              i / 2 < info->column_count};
         range.lo.f32 = 5.0f;
         if (info->kind == ESK_TABLE_SERIES) {
+            scan(series, &query);
+        }
+    }
+}
+
+/// Narrow ranges, which a sorted index answers; in steps, too.
+static void values_find(struct esk_series *series,
+                        const struct esk_table_info *info) {
+    for (uint8_t i = 0; i < 8; i++) {
+        float heat = heat_of(i * 17u);
+        struct esk_series_range range = {
+            .column = 1, .has_lo = true, .has_hi = true};
+        struct esk_series_query query = {.backward = i % 2 == 1,
+                                         .ranges = &range,
+                                         .range_count = 1,
+                                         .step_pages = i / 4};
+        range.lo.f32 = heat;
+        range.hi.f32 = heat + (float)(i % 3);
+        if (other_tables && info->column_count > 1) {
             scan(series, &query);
         }
     }
@@ -154,6 +202,7 @@ static void table_use(struct esk_volume *volume,
     scan(series, NULL);
     scan(series, &backward);
     query_all(series, info);
+    values_find(series, info);
     keys_find(series);
     (void)esk_series_check(series, &report);
     if (esk_volume_column(volume, info, info->key_column, &column) == ESK_OK) {
@@ -162,6 +211,7 @@ static void table_use(struct esk_volume *volume,
     }
     scan(series, NULL);
     query_all(series, info);
+    values_find(series, info);
     (void)esk_series_check(series, &report);
     (void)esk_volume_step(volume, 3, NULL);
     esk_series_close(series);
@@ -169,8 +219,16 @@ static void table_use(struct esk_volume *volume,
 }
 
 static void tables_make(struct esk_volume *volume, bool few) {
-    table_make(volume, false, few ? 30 : 400);
-    table_make(volume, true, few ? 3 : 40);
+    /* of a sorted index so many that runs are merged */
+    table_make(volume, false, few ? 30 : other_tables ? 1000 : 400);
+    if (!other_tables) {
+        table_make(volume, true, few ? 3 : 40);
+    }
+    struct esk_table_info info;
+    if (esk_volume_find(volume, series_spec(false)->table.name, &info) !=
+        ESK_OK) {
+        abort(); /* the image has no room for it */
+    }
 }
 
 static void tables_renew(struct esk_volume *volume) {
