@@ -304,6 +304,7 @@ bench-packed: setup-check ## packed pages' figures; OUT=file.json
 .PHONY: bench-sorted
 bench-sorted: setup-check ## the sorted value index, and a model of it; OUT=file.json
 	@$(MAKE) FLAVOUR=release build/release/bench/bench_sorted \
+	    build/release/bench/bench_sorted_table \
 	    build/release/bench/bench_sorted_model
 	@scripts/bench sorted $(if $(OUT),--out $(OUT))
 

@@ -14,15 +14,19 @@ from report_series import meets, number, table
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "results"
 CHOSEN = "4600 entries, 512 fences, fan 5, 1 bits more"
+NO_FENCES = "4600 entries, 0 fences, fan 5, 1 bits more"
+IN_SERIES = "4608 entries, in a series"
 MODELLED = "buffer 16 pages, fan 6, 2 levels, 1 bits more"
+ANYWHERE = "page reads, value range anywhere, mean"
+PLAIN = "v1 where 10 to 20 rows match, "
 HEAD = """# A sorted value index
 
 Made by `make bench-sorted OUT=file.json` and `bench/report_sorted.py
 file.json`; the figures are in `sorted.json`. The index is that of
-`src/index/sorted`, whose README has the idea and the promises. Here it stands
-alone: `bench/bench_sorted.c` feeds it with values and a simulator of two rings,
-programs its pages, and counts what is read. `bench/bench_sorted_table.c` does
-the same through a series. The sizes were chosen with a model,
+`src/index/sorted`, whose README has the idea and the promises.
+`bench/bench_sorted_table.c` measures a series with it. `bench/bench_sorted.c`
+measures it alone: feeds it with values and a simulator of two rings, programs
+its pages, and counts what is read. The sizes were chosen with a model,
 `bench/bench_sorted_model.c`, whose figures follow.
 
 The table is the one of `series.md`: 100,000 rows of 16 bytes, pages of 512
@@ -35,37 +39,39 @@ page that the answer names, or of an index page.
 """
 SUMMARY = """## What it shows
 
-- **The three targets hold for the mean of watch**, with 40 KB of RAM. Without
-  an index such a query reads 639 pages on average (`series.md`).
-- **They do not hold for each query**: the rows of one are on up to 19 data
-  pages, so the index would have one read for all of its runs.
+- **The three targets {hold} for the mean of watch**, through a series, with
+  {ram_kb:.0f} KB of RAM: {mean:.4g} page reads, {programs:.3g} programs an append
+  and {bytes:.3g} bytes a row. Without the index such a query reads {without:.0f}
+  pages on average (`series.md`).
+- **They do not hold for each query**: the rows of one are on up to {match:.0f} data
+  pages, so the index would have one read for all of its runs. At most one query
+  in a thousand reads more than {p999:.0f} pages.
 - The model's buffer is packed. The real one has 6 bytes for an entry, of which
   13 to 14 bits reach the medium, so 16 pages of the model are 28 KB.
-- Fences of all pages are in RAM here. With none a query reads 7 pages more:
+- Fences of all pages are in RAM here. With none a query reads {fences:.2g} pages more:
   the closing page of each run.
 - A merged entry is longer than the model's, because its data page is coded in
-  more bits and the Rice code of small steps saves less than these: 0.0076
-  programs an append instead of 0.0060.
-- Bytes are those of rings that hold exactly what is in use and a block to
-  erase. No page of a run was lost to a ring that wrapped.
+  more bits and the Rice code of small steps saves less than these: {alone:.2g}
+  programs an append instead of {model:.2g}.
+- Bytes of the index alone are those of rings that hold exactly what is in use
+  and a block to erase. No page of a run was lost to a ring that wrapped.
 - A data page that closes programs at most one index page, also while runs are
   merged. A mount reads a page for each run, and about ten to find the rings.
 
 """
-OPEN = """## Through a series
+SERIES = """## Through a series
 
-`build/release/bench/bench_sorted_table`, watch, the default sizes (4,608
-entries, fan 5), blocks by `esk_series_sorted_blocks`: 19.14 page reads on
-average and 29 at most, 0.00764 programs an append, 3.03 bytes a row (**no**:
-the target is 3; each ring has a block to erase, and room for data that packs
-worse), 40,600 bytes of RAM. An open reads 63 pages, and the first query after
-it 119, because it adds the pages that no run covers. A summary of 64 buckets
-beside it does not change the reads of a query.
+`bench/bench_sorted_table.c`: the default sizes (4,608 entries, fan 5), blocks by
+`esk_series_sorted_blocks`, which leave no data page without a run. Each ring has
+a block to erase, and room for data that packs worse. Programs and RAM are those
+of the series with the index less those of the series without it; the first query
+after a mount adds the data pages that no run covers. Where values repeat or rows
+are few, the blocks are more than such data needs.
 
-## What is not there
+"""
+OPEN = """## What is not there
 
-Columns of 8 bytes are not covered, and a table has one sorted index. `esker
-plan` does not price it, and no golden image has one.
+Columns of 8 bytes are not covered, and a table has one sorted index.
 
 """
 MODEL = """## The model
@@ -126,18 +132,29 @@ def sizes(config):
     return [int(word) for word in config.split() if word.isdigit()]
 
 
-def settings(rows, *more):
+ALONE = (
+    "page reads, mean",
+    "page reads, max",
+    "runs, mean",
+    "runs, max",
+    "programs an append",
+    "reads of merges an append",
+    "bytes a row",
+)
+THROUGH = (
+    "page reads, mean",
+    "page reads, p99.9",
+    "page reads, max",
+    "programs an append",
+    "programs of an append, max",
+    "page reads of a mount",
+    "bytes a row",
+    "RAM",
+)
+
+
+def settings(rows, wanted):
     """One line for each setting on watch."""
-    wanted = (
-        "page reads, mean",
-        "page reads, max",
-        "runs, mean",
-        "runs, max",
-        "programs an append",
-        "reads of merges an append",
-        "bytes a row",
-        *more,
-    )
     configs = list(dict.fromkeys(row["config"] for row in rows))
     columns = {config: rows_of(rows, "watch", config) for config in configs}
     return table(
@@ -150,20 +167,64 @@ def settings(rows, *more):
     )
 
 
+def value_of(rows, metric, config):
+    """A figure of watch."""
+    return rows_of(rows, "watch", config)[metric]["value"]
+
+
+def without_index():
+    """Page reads of such a query in docs/results/series.md."""
+    rows = json.loads((OUT / "series.json").read_text("utf-8"))
+    return next(
+        row["value"]
+        for row in rows
+        if (row["metric"], row["dataset"]) == (ANYWHERE, "watch")
+        and row["config"].startswith(PLAIN)
+    )
+
+
+def summary(real, model, series):
+    """What the figures show, with the figures."""
+    targets = ("page reads, mean", "programs an append", "bytes a row")
+    found = rows_of(series, "watch", IN_SERIES)
+    hold = all(meets(found[metric]) for metric in targets)
+    mean, programs, size = (found[metric]["value"] for metric in targets)
+    reads = "page reads, mean"
+    return SUMMARY.format(
+        hold="hold" if hold else "do not all hold",
+        ram_kb=found["RAM"]["value"] / 1000,
+        mean=mean,
+        programs=programs,
+        bytes=size,
+        p999=found["page reads, p99.9"]["value"],
+        without=without_index(),
+        match=value_of(model, "pages with a match, max", MODELLED),
+        fences=value_of(real, reads, NO_FENCES) - value_of(real, reads, CHOSEN),
+        alone=value_of(real, "programs an append", CHOSEN),
+        model=value_of(model, "programs an append", MODELLED),
+    )
+
+
 def text(rows):
-    sets = list(dict.fromkeys(row["dataset"] for row in rows))
-    real = [row for row in rows if row["bench"] == "sorted"]
-    model = [row for row in rows if row["bench"] == "sorted_model"]
+    real, model, series = (
+        [row for row in rows if row["bench"] == bench]
+        for bench in ("sorted", "sorted_model", "sorted_table")
+    )
+    sets = list(dict.fromkeys(row["dataset"] for row in real))
+    in_series = figures(
+        series, [(name, IN_SERIES) for name in sets], "measured"
+    )
     chosen = figures(real, [(name, CHOSEN) for name in sets], "measured")
     modelled = figures(model, [("watch", MODELLED)], "modelled")
     return (
         HEAD
-        + SUMMARY
-        + f"## The chosen sizes: {CHOSEN}\n\n{chosen}\n"
-        + f"## Others\n\n{settings(real, 'RAM')}\n"
+        + summary(real, model, series)
+        + f"{SERIES}{in_series}\n{settings(series, THROUGH)}\n"
+        + f"## The index alone: {CHOSEN}\n\n{chosen}\n"
+        + f"## Others\n\n{settings(real, (*ALONE, 'RAM'))}\n"
         + OPEN
         + MODEL
-        + f"{modelled}\n{settings(model)}"
+        + f"{modelled}\n{settings(model, ALONE)}"
     )
 
 

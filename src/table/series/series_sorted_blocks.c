@@ -13,7 +13,7 @@ enum {
     ENTRY_BITS = 14, ///< of an entry in most data
     TAKEN = 38,      ///< bytes of a page's head, and its part of a closing page
     PACKED_ROWS = 4, ///< rows of a packed page, in those of a raw one
-    MORE_RUNS = 2,   ///< that are written while the others are merged
+    MORE_RUNS = 1,   ///< that are written while the others are merged
 };
 
 /// Blocks with room for `entries` entries, and one to erase.

@@ -220,17 +220,27 @@ ESK_TEST(series_sorted_arena_constant_is_what_an_open_takes) {
     }
 }
 
-/// Blocks that are derived hold the index of a full ring.
+/// Blocks that are derived hold the index of a full ring, whatever its sizes.
 ESK_TEST(series_sorted_blocks_are_enough) {
+    static const struct esk_geometry nor = ESK_NOR(96, 4, 256);
+    static const uint8_t fans[] = {2, 3, 5, 8};
     struct esk_series_spec of = spec;
-    esk_series_sorted_blocks(&fixture_nor, &of, 14);
-    of.data_blocks = 14;
-    ESK_CHECK(of.sorted_blocks >= 2 && of.merged_blocks >= 2);
-    of.data_blocks += of.sorted_blocks + of.merged_blocks;
-    start(&fixture_nor, &of);
-    append(8000);
-    ESK_CHECK_INT(fixture.series->sorting->index.lost, 0);
-    fixture_end(&fixture);
+    for (uint32_t i = 0; i < 2 * sizeof fans; i++) {
+        struct esk_index_spec index = indexes[0];
+        index.fan = fans[i / 2];
+        index.entries = i % 2 == 0 ? 256 : 768;
+        of.indexes = &index;
+        esk_series_sorted_blocks(&nor, &of, 24);
+        of.data_blocks = 24;
+        ESK_CONTEXT("fan %u, %u entries", index.fan, index.entries);
+        ESK_CHECK(of.sorted_blocks >= 2 && of.merged_blocks >= 2);
+        of.data_blocks += of.sorted_blocks + of.merged_blocks;
+        start(&nor, &of);
+        append(12000);
+        ESK_CHECK_INT(fixture.series->sorting->index.lost, 0);
+        fixture_end(&fixture);
+    }
+    of.indexes = indexes;
     of.index_count = 0;
     esk_series_sorted_blocks(&fixture_nor, &of, 100);
     ESK_CHECK_INT(of.sorted_blocks, 0);
