@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""What a table will cost, before it is made: esk_tree_plan, and the syncs of
-a series."""
+"""What a table will cost, before it is made: esk_tree_plan, the syncs of a
+series, and its sorted index."""
 
 from __future__ import annotations
 
@@ -17,6 +17,14 @@ ENVELOPE_BYTES = 16
 SEAL_BYTES = 8
 ALIGN_BYTES = 2.5  # of packed rows that a sync ends, mean
 BLOCKS_LEAST = 4
+_SORTED_ENTRIES, _SORTED_FAN = 4608, 5  # the defaults
+_SORTED_RUNS_MAX = 32  # of a level
+_ENTRY_BITS = 14  # of a sorted index, in noisy data
+_RUN_HEAD_BYTES = 38  # of a page of a run, its share of a closing page included
+_FRAME_BYTES = 16  # of RAM, beside a page's
+_RUN_PAGES_MOST = 1024  # data pages
+_FENCE_ENTRIES = 9  # of the buffer for each fence in RAM
+_NAMED = 1.1  # data pages that a sorted index names, for one with a match
 _UNBOUNDED = 0xFFFFFFFF
 
 
@@ -200,6 +208,107 @@ def plan_syncs(
     )
 
 
+@dataclass(frozen=True)
+class SortedPlan:
+    """What a sorted index adds to a series, in noisy data: where values repeat
+    on a page it costs less.
+
+    blocks     of its two regions
+    row_bytes  of them, a row that is kept
+    programs   page programs a row
+    ram_bytes  of an open table, on this processor: with the frame that a
+               query by value needs
+    runs       that a query asks, mean
+    runs_most  the same, at most
+    closings   page reads of a query for fences that are not in RAM, mean
+    rows_most  that it covers well; of more, queries read the oldest pages
+    """
+
+    blocks: int
+    row_bytes: float
+    programs: float
+    ram_bytes: int
+    runs: float
+    runs_most: int
+    closings: float
+    rows_most: int
+
+    def reads(self, rows: float) -> float:
+        """Page reads of a query of so few rows that each is on another page."""
+        return _NAMED * rows + self.runs + self.closings
+
+
+def plan_sorted(
+    row_bytes: int,
+    geometry: Geometry,
+    blocks: int,
+    *,
+    rows: int = 0,
+    entries: int = 0,
+    fan: int = 0,
+    page_rows: int = 0,
+) -> SortedPlan:
+    """Returns what a sorted index adds to a series in `blocks` data blocks.
+
+    rows       that the series has; 0: as many as the blocks hold
+    entries    of its buffer, a multiple of 256; 0: 4608
+    fan        runs that are merged at a time; 0: 5
+    page_rows  rows of a packed page; 0: pages are raw
+    """
+    entries, fan = entries or _SORTED_ENTRIES, fan or _SORTED_FAN
+    a_page = page_rows or (geometry.page_bytes - ENVELOPE_BYTES) // row_bytes
+    rows = rows or blocks * geometry.block_pages * a_page
+    taken = _sorted_blocks(
+        row_bytes, geometry, blocks, entries, fan, packed=page_rows > 0
+    )
+    run = sorted_run_rows(geometry.page_bytes, a_page, entries)
+    merged = rows / (fan * run)
+    bits = (geometry.page_bytes - _RUN_HEAD_BYTES) * 8
+    pages = max(1.0, rows * _ENTRY_BITS / bits)  # of level 1
+    missed = max(0.0, 1 - entries / _FENCE_ENTRIES / pages)
+    return SortedPlan(
+        blocks=taken,
+        row_bytes=taken * geometry.block_bytes / rows,
+        programs=2 * _ENTRY_BITS / bits + (1 + 1 / fan) / run,
+        ram_bytes=lib.esk_py_series_sorted_bytes(
+            geometry.page_bytes, entries, fan
+        )
+        + geometry.page_bytes
+        + _FRAME_BYTES,
+        runs=merged + (fan - 1) / 2,
+        runs_most=int(merged) + 1 + fan + 1,
+        closings=merged * missed,
+        rows_most=int(_SORTED_RUNS_MAX * fan * run),
+    )
+
+
+def sorted_run_rows(page_bytes: int, page_rows: int, entries: int) -> float:
+    """Rows of a run of a sorted index: its buffer is frozen as long as it has
+    room for the rows that come while the run is written."""
+    run = (entries - 3 * page_rows) / (1 + 2 * page_rows / page_bytes)
+    return max(1.0, min(run, _RUN_PAGES_MOST * page_rows))
+
+
+def _sorted_blocks(
+    row_bytes: int,
+    geometry: Geometry,
+    blocks: int,
+    entries: int,
+    fan: int,
+    packed: bool,
+) -> int:
+    shape = ffi.new("struct esk_geometry *")
+    geometry.fill(shape)
+    index = ffi.new("struct esk_index_spec *")
+    index.kind, index.entries, index.fan = lib.ESK_INDEX_SORTED, entries, fan
+    spec = ffi.new("struct esk_series_spec *")
+    spec.table.row_bytes = row_bytes
+    spec.indexes, spec.index_count = index, 1
+    spec.codec = lib.ESK_CODEC_PACKED if packed else lib.ESK_CODEC_RAW
+    lib.esk_series_sorted_blocks(shape, spec, blocks)
+    return int(spec.sorted_blocks + spec.merged_blocks)
+
+
 def _rows_of(room: int, row: int, packed: float, seal: float) -> int:
     """Rows in `room` bytes of a page, each with its share of the seals. A
     packed page has at most a row a byte."""
@@ -260,9 +369,11 @@ def part_endurance(name: str) -> int:
 
 __all__ = [
     "STORES",
+    "SortedPlan",
     "SyncPlan",
     "TreePlan",
     "part_endurance",
     "plan",
+    "plan_sorted",
     "plan_syncs",
 ]

@@ -68,6 +68,8 @@ struct esk_series_spec {
     uint32_t var_blocks;
     uint8_t codec;
     uint16_t cell_bytes;
+    uint32_t sorted_blocks;
+    uint32_t merged_blocks;
     ...;
 };
 struct esk_tree_spec {
@@ -492,6 +494,9 @@ int esk_kv_options(const struct esk_table_info *info,
 void esk_tree_plan_headers(struct esk_tree_need *need);
 uint8_t esk_series_sync_blocks(const struct esk_geometry *geometry,
                                uint16_t row_bytes, uint32_t data_blocks);
+void esk_series_sorted_blocks(const struct esk_geometry *geometry,
+                              struct esk_series_spec *spec,
+                              uint32_t data_blocks);
 int esk_tree_plan(const struct esk_tree_need *need, struct esk_tree_plan *plan);
 const struct esk_sim_part *esk_sim_part_find(const char *name);
 int esk_image_probe(const char *path, struct esk_geometry *geometry);

@@ -207,6 +207,9 @@ int esk_py_series_stats(struct esk_py_table *series,
                         struct esk_series_stats *stats);
 int esk_py_series_check(struct esk_py_table *series,
                         struct esk_series_report *report);
+/// ESK_SERIES_SORTED_BYTES: RAM of a sorted index.
+uint32_t esk_py_series_sorted_bytes(uint16_t page_bytes, uint16_t entries,
+                                    uint8_t fan);
 
 // Trees (tree.c) ------------------------------------------------------------
 // A key is the key column's bytes in a row.

@@ -549,6 +549,11 @@ int esk_py_series_add_columns(struct esk_py_device *device, uint32_t mount,
     return status;
 }
 
+uint32_t esk_py_series_sorted_bytes(uint16_t page_bytes, uint16_t entries,
+                                    uint8_t fan) {
+    return ESK_SERIES_SORTED_BYTES(page_bytes, entries, fan);
+}
+
 int esk_py_series_stats(struct esk_py_table *table,
                         struct esk_series_stats *stats) {
     ESK_TRY(series_enter(table));

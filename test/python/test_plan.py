@@ -16,8 +16,9 @@ from eskerdb.pick import (
     pick,
     span,
 )
-from eskerdb.plan import part_endurance, plan_syncs
+from eskerdb.plan import part_endurance, plan_sorted, plan_syncs
 
+ROOT = Path(__file__).resolve().parents[2]
 NAND = eskerdb.Geometry(block_count=128, block_pages=128, page_bytes=4096)
 
 
@@ -128,6 +129,55 @@ def test_plan_of_packed_rows_on_flash_that_takes_seals():
     assert most.page_rows == 4080
 
 
+SORTED = json.loads((ROOT / "docs/results/sorted.json").read_text("utf-8"))
+NOR = eskerdb.Geometry(block_count=1024, block_pages=8, page_bytes=512)
+
+
+def sorted_figures(dataset, entries):
+    """What was measured of a series with a sorted index, by metric."""
+    return {
+        row["metric"]: row["value"]
+        for row in SORTED
+        if row["bench"] == "sorted_table"
+        and row["dataset"] == dataset
+        and row["config"] == f"{entries} entries, in a series"
+    }
+
+
+@pytest.mark.parametrize("entries", [2560, 4608, 8192])
+def test_plan_of_a_sorted_index_is_near_what_noise_costs(entries):
+    found = sorted_figures("watch", entries)
+    made = plan_sorted(
+        16, NOR, 100_000 // 31 // 8 + 2, rows=100_000, entries=entries
+    )
+    assert made.row_bytes == pytest.approx(found["bytes a row"])
+    assert made.programs == pytest.approx(found["programs an append"], rel=0.1)
+    assert made.ram_bytes == found["RAM"]
+    # A query there has 11.24 rows on average.
+    reads = found["page reads, mean"]
+    assert made.reads(11.24) == pytest.approx(reads, rel=0.05)
+    assert found["page reads, max"] <= made.reads(20) + made.runs_most
+    assert made.rows_most > 100_000
+
+
+def test_plan_of_a_sorted_index_is_a_bound_where_values_repeat():
+    made = plan_sorted(16, NOR, 405, rows=100_000)
+    for dataset in ("uwa", "ethylene", "sea"):
+        found = sorted_figures(dataset, 4608)
+        assert found["programs an append"] < made.programs
+        assert found["page reads, mean"] < made.reads(11.24)
+
+
+def test_plan_of_a_sorted_index_needs_a_series(esker):
+    done = esker("plan", "100000", "--store", "series", "--sorted",
+                 "--packed", "4", "--part", "w25q128jv")  # fmt: skip
+    assert "sorted index: region" in done.out
+    assert "reads of ten rows" in done.out
+    refused = esker("plan", "1000", "--sorted")
+    assert refused.status == 2
+    assert "--sorted" in refused.err
+
+
 def test_plan_of_packed_rows_where_a_sync_closes_the_page():
     # Too few blocks for a journal, and each page is programmed once.
     small = eskerdb.Geometry(
@@ -160,7 +210,6 @@ def test_plan_command_prices_packed_pages(esker):
         assert esker("plan", "10", *option).status == 2
 
 
-ROOT = Path(__file__).resolve().parents[2]
 RESULTS = json.loads((ROOT / "docs/results/stores.json").read_text("utf-8"))
 
 

@@ -6,7 +6,7 @@ part lasts; or a series with a sync after each row."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,12 +26,17 @@ from eskerdb.pick import (
 from eskerdb.plan import (
     BLOCKS_LEAST,
     STORES,
+    SortedPlan,
     SyncPlan,
     TreePlan,
     part_endurance,
+    plan_sorted,
     plan_syncs,
 )
 from eskerdb.plan import plan as plan_tree
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _SHARED = ("mu", "tnc")  # a page of theirs has several nodes
 
@@ -90,6 +95,14 @@ Packed = Annotated[
 RowsASync = Annotated[
     int, typer.Option("--rows-a-sync", min=1, help="series: rows a sync.")
 ]
+Sorted = Annotated[
+    bool,
+    typer.Option(
+        "--sorted",
+        help="series: what a sorted index adds where values are noise, and "
+        "what a query of ten rows reads.",
+    ),
+]
 Updates = Annotated[
     int, typer.Option("--updates-a-day", min=0, help="Puts and deletes.")
 ]
@@ -114,6 +127,7 @@ def plan(
     endurance: Endurance = 0,
     packed: Packed = 0,
     rows_a_sync: RowsASync = 1,
+    is_sorted: Sorted = False,
 ) -> None:
     """Plan a table: height, pages, programs an update or a sync, years."""
     if store == "series":
@@ -127,11 +141,11 @@ def plan(
             updates_a_day,
             endurance or part_endurance(part or ""),
         )
-        _series(need, packed)
+        _series(need, packed, is_sorted)
         return
-    if packed or rows_a_sync > 1:
+    if packed or rows_a_sync > 1 or is_sorted:
         raise typer.BadParameter(
-            "--packed and --rows-a-sync need --store series"
+            "--packed, --rows-a-sync and --sorted need --store series"
         )
     if store is not None and store not in STORES:
         raise typer.BadParameter(f"--store {store}: {', '.join(STORES)}")
@@ -191,6 +205,16 @@ class _SeriesNeed:
             endurance=self.endurance,
         )
 
+    def indexed(self, made: SyncPlan, packed: float) -> SortedPlan:
+        """What a sorted index adds to it."""
+        return plan_sorted(
+            self.row_bytes,
+            self.geometry,
+            -(-self.rows // (made.page_rows * self.geometry.block_pages)) + 2,
+            rows=self.rows,
+            page_rows=made.page_rows if packed else 0,
+        )
+
     def fewest(self, packed: float) -> int:
         """The fewest blocks that hold the rows."""
         large = self.planned(1 << 20, packed)
@@ -199,7 +223,7 @@ class _SeriesNeed:
         return max(blocks, BLOCKS_LEAST, 4 * large.journal_blocks)
 
 
-def _series(need: _SeriesNeed, packed: float) -> None:
+def _series(need: _SeriesNeed, packed: float, is_sorted: bool) -> None:
     """Prints what a series costs, raw and, if asked for, packed."""
     try:
         # Both get the same region: what a raw series needs, or what is given.
@@ -230,7 +254,23 @@ def _series(need: _SeriesNeed, packed: float) -> None:
         ("lasts at least", [_years(plan) for plan in plans]),
     ):
         table.add_row(label, *texts)
+    if is_sorted:
+        pairs = zip(plans, kinds, strict=True)
+        _sorted(table, [need.indexed(*pair) for pair in pairs], block)
     console().print(table)
+
+
+def _sorted(table: Table, plans: list[SortedPlan], block: int) -> None:
+    """Adds what a sorted index costs, and what it gives."""
+    for label, texts in (
+        ("sorted index: region", [size(p.blocks * block) for p in plans]),
+        ("its bytes a row", [f"{p.row_bytes:.2f}" for p in plans]),
+        ("its programs a row", [_number(p.programs, 3) for p in plans]),
+        ("its RAM", [size(p.ram_bytes) for p in plans]),
+        ("reads of ten rows", [f"{p.reads(10):.0f}" for p in plans]),
+        ("rows it covers", [f"{p.rows_most:,}" for p in plans]),
+    ):
+        table.add_row(label, *texts)
 
 
 def _number(value: float, digits: int) -> str:
