@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from eskerdb import Column, Simulator, Volume
+from eskerdb import Column, Index, Simulator, Volume
 from eskerdb.sql.engine import Engine
 from test_sql_machine import LARGE
 
@@ -115,3 +115,40 @@ def test_a_lookup_join_says_what_its_lookups_read():
             )
             (counted,) = Engine({"a": a, "b": b}).prepare("SELECT k FROM a")
             assert counted.explain()[-1].startswith("unknown page reads; ")
+
+
+def test_a_range_of_a_sorted_index_reads_the_pages_that_are_estimated():
+    geometry = replace(LARGE, block_count=200)
+    index = Index("v", kind="sorted", entries=1024, fan=3)
+    columns = [Column("k", "u32"), Column("v", "i32"), Column("x", "i64")]
+    dice, bad = random.Random(2), []
+    with Simulator(geometry=geometry) as chip, Volume.format(chip) as volume:
+        volume.create("a", columns, indexes=[index], data_blocks=40)
+        with volume.open("a") as a:
+            # bell-shaped, so that the middle has more rows than the ends
+            a.append_many(
+                (k, sum(dice.randrange(2000) for _ in range(3)), k)
+                for k in range(9000)
+            )
+            a.sync()
+            engine = Engine({"a": a}, measured=True)
+            list(a.scan(where={"v": (0, 0)}))  # adds pages without a run
+            for lo in range(300, 6000, 300):
+                for width in (0, 10, 100, 1000):
+                    sql = f"SELECT x FROM a WHERE v >= {lo} AND v <= "
+                    (select,) = engine.prepare(sql + str(lo + width))
+                    said = "\n".join(select.explain())
+                    assert "by the sorted index of v" in said
+                    found = re.search(r"about ([\d,]+) page reads; ", said)
+                    wanted = int(found[1].replace(",", ""))
+                    before = a.stats().page_reads
+                    list(select.rows())
+                    reads = a.stats().page_reads - before
+                    # The sample is of a third of the rows.
+                    if abs(reads - wanted) > 10 and not (
+                        0.4 * wanted <= reads <= 1.6 * wanted
+                    ):
+                        bad.append(f"{lo} + {width}: {reads}, not {wanted}")
+            (select,) = engine.prepare("SELECT x FROM a WHERE v = :v")
+            assert "by the sorted index of v" in select.explain()[-2]
+    assert not bad, "\n".join(bad)

@@ -34,6 +34,7 @@ class TableColumn:
     missing   the value that stands for NULL; None: there is none
     indexed   whether it has a value index
     in_order  whether it has a sorted one
+    sample    then, rising, values that some of its rows have; empty: not known
     """
 
     name: str
@@ -44,6 +45,7 @@ class TableColumn:
     missing: int | float | None = None
     indexed: bool = False
     in_order: bool = False
+    sample: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class TableInfo:
     height       of a tree: levels, the root's included
     frames       that it is opened with: pages that stay in RAM
     page_rows    rows on a page, about; 0: not known
+    run_pages    that a query by the sorted index reads of it, about
     oldest, newest
                  the least and greatest key; None: not known
     cells        of a kv table: how a value is stored. Columns of the row
@@ -76,6 +79,7 @@ class TableInfo:
     height: int = 0
     frames: int = 0
     page_rows: int = 0
+    run_pages: float = 0
     oldest: int | None = None
     newest: int | None = None
     cells: tuple[TableColumn, ...] = ()

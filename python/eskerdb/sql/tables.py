@@ -13,6 +13,7 @@ from typing import Any
 from eskerdb import schema
 from eskerdb._esker import lib
 from eskerdb.kv_value import TYPES
+from eskerdb.plan import plan_sorted
 from eskerdb.program import KV_VALUE_BYTES
 from eskerdb.sql import syntax as s
 from eskerdb.sql.names import table_named
@@ -24,6 +25,7 @@ _NAME_BYTES_MAX = 31  # ESK_NAME_BYTES_MAX
 _DECIMALS_MAX = 3
 _FRAME_BYTES = 6  # of RAM, beside a page's
 _ENVELOPE_BYTES = 16  # of a page, about
+_PLACES = 48  # of a series, whose rows are the sample of a column
 _SORTED_BYTES = 4  # of a column with a sorted index, at most
 _WIDE = ("bytes", "text")
 # enum esk_table_kind, by the words of USING
@@ -199,7 +201,7 @@ def _measured(info: TableInfo, table: Any, handle: Any) -> TableInfo:
             pages, room = -(-pages // whole), room * whole
     oldest, newest = (row and row[table.key] for row in ends)
     is_whole = info.columns[info.key].kind[0] in "iu"
-    return replace(
+    made = replace(
         info,
         pages=pages,
         height=height,
@@ -208,6 +210,39 @@ def _measured(info: TableInfo, table: Any, handle: Any) -> TableInfo:
         oldest=oldest if is_whole else None,
         newest=newest if is_whole else None,
     )
+    return _sampled(made, table, handle) if table.kind == "series" else made
+
+
+def _sampled(info: TableInfo, table: Any, handle: Any) -> TableInfo:
+    """Adds what tells how many rows a range of a sorted index has: a page or
+    two of rows from each of a few places."""
+    index = next((i for i in table.indexes if i.kind == "sorted"), None)
+    if index is None or info.oldest is None or info.newest is None:
+        return info
+    span, places = info.newest - info.oldest, min(_PLACES, info.pages)
+    found: list[float] = []
+    for place in range(places):
+        key = info.oldest + span * place // places
+        end = key + span // info.pages
+        rows = handle.scan(key, end, columns=[index.column])
+        found += [row[index.column] for row in rows]
+    sample = tuple(
+        sorted(v for v in found if v is not None and not math.isnan(v))
+    )
+    plan = plan_sorted(
+        info.row_bytes,
+        handle.volume.geometry,
+        table.blocks[0],
+        rows=info.pages * info.page_rows,
+        entries=index.entries,
+        fan=index.fan,
+    )
+    columns = tuple(
+        replace(c, sample=sample) if c.name == index.column else c
+        for c in info.columns
+    )
+    run_pages = plan.runs + plan.closings
+    return replace(info, columns=columns, run_pages=run_pages)
 
 
 def fingerprint(info: TableInfo) -> int:
