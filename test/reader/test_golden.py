@@ -24,7 +24,7 @@ KV_IMAGES = [
 PACKED = "v1_packed.img"
 JOURNAL = "v1_packed_journal.img"  # pages are programmed once; two breaks
 UNIT = "v1_packed_unit.img"  # units of 4 bytes; one break
-SORTED = ["v1_sorted.img", "v1_sorted_packed.img"]  # test_sorted.py
+SORTED = ["v1_sorted.img", "v1_sorted_packed.img"]  # test_sorted_runs.py
 PAGE = 256
 
 
