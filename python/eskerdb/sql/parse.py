@@ -245,13 +245,19 @@ class _Parser(ExpressionParser):
         down = self.accept_word("DESC")
         if not down:
             self.accept_word("ASC")
-        if self.is_word("NULLS"):
-            raise self.refuse(
-                self.next.span,
-                "NULLS FIRST and LAST are not supported: NULL is the least "
-                "value",
-            )
+        place = self.next.span
+        if self.accept_word("NULLS"):
+            self._check_nulls(place, "LAST" if down else "FIRST")
         return s.OrderItem(self.since(start), value, down)
+
+    def _check_nulls(self, place: Span, least: str) -> None:
+        """Reads where NULLs come; refuses what is not `least`."""
+        token = self.identifier("FIRST or LAST")
+        if token.value.upper() != least:
+            raise self.refuse(
+                place,
+                f"NULLs come {least} in this order: NULL is the least value",
+            )
 
     # CREATE -----------------------------------------------------------------
 
