@@ -73,7 +73,7 @@ TYPES = ["int", "signed", "text", "bytes", "float", "float32", "bool", "none"]
 TEXTS = [
     *("esker", "80", "-5", "0.5", "1.5", "0.1", "", "true", "false", "0.0"),
     *("-0.0", "x", "over", "other", "most", "18446744073709551615", "1e300"),
-    *("-9223372036854775808", "9223372036854775808", "080", "inf", "080.0"),
+    *("-9223372036854775808", "9223372036854775808", "080", "inf", "nan"),
 ]
 
 
@@ -276,6 +276,18 @@ def test_an_integer_beyond_64_bits_with_a_sign_ends_the_query(both):
     (select,) = engine.prepare(sql)
     with pytest.raises(Limit):
         list(select.rows())
+
+
+def test_a_number_that_is_none_is_a_text_like_others(both):
+    kv, engine, _ = both
+    kv["not"], kv["infinite"] = float("nan"), float("-inf")
+    kv.put("single", float("nan"), "float32")
+    for text, keys in (("nan", ["not", "single"]), ("-inf", ["infinite"])):
+        sql = f"SELECT key FROM conf WHERE value = '{text}' ORDER BY key"
+        (select,) = engine.prepare(sql)
+        assert [key for (key,) in select.rows()] == keys
+        with Database(kv.volume, [kv]) as database:
+            assert [k for (k,) in database.execute(sql).fetchall()] == keys
 
 
 def test_a_text_is_compared_with_the_zeros_at_its_end(both):
