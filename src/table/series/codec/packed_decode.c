@@ -94,9 +94,8 @@ static uint8_t bits_zeros(struct packed_call *call) {
 
 /// code_get for codes of many bits: `zeros` are read, `low` bits follow, or an
 /// escape.
-static ESK_APART uint32_t code_get_long(struct packed_call *call,
-                                        uint8_t *scale, uint8_t zeros,
-                                        uint8_t low) {
+static uint32_t code_get_long(struct packed_call *call, uint8_t *scale,
+                              uint8_t zeros, uint8_t low) {
     uint8_t high = zeros;
     if (zeros == ESK_PACKED_ZEROS) {
         uint8_t length = bits_few(call, ESK_PACKED_LENGTH_BITS);
@@ -115,8 +114,7 @@ static ESK_APART uint32_t code_get_long(struct packed_call *call,
 
 /// Reads a code, and sets the field's scale. Returns its change; 0 when
 /// call->mark becomes another than MARK_NONE.
-static ESK_OUT_OF_LINE_ON_CHIPS uint32_t code_get(struct packed_call *call,
-                                                  uint8_t *scale) {
+static uint32_t code_get(struct packed_call *call, uint8_t *scale) {
     uint8_t low = packed_low_bits(*scale);
     uint8_t zeros = bits_zeros(call);
     if (ESK_NO_SHORT_WAYS || zeros == ESK_PACKED_ZEROS || low >= 8) {
@@ -152,9 +150,8 @@ static bool f32_give(const struct packed_call *call, uint8_t mode,
 }
 
 /// Reads the value of a raw field, unless it is `quiet`.
-static ESK_APART void raw_get(struct packed_call *call,
-                              const struct esk_packed_field *field,
-                              uint8_t *part) {
+static void raw_get(struct packed_call *call,
+                    const struct esk_packed_field *field, uint8_t *part) {
     bool changed = bits_few(call, 1) == 0;
     esk_packed_adapt(part, changed ? ESK_PACKED_ZEROS : 0);
     for (uint16_t left = changed ? field->bytes : 0; left > 0; left--) {
@@ -166,9 +163,9 @@ static ESK_APART void raw_get(struct packed_call *call,
 /// Adds `change`, which has a sign, to the value of a field that is no word,
 /// unless it is raw, and writes the value into call->out.
 /// Returns false: it is no decimal.
-static ESK_APART bool value_take(struct packed_call *call,
-                                 const struct esk_packed_field *field,
-                                 uint8_t *value, uint32_t change) {
+static bool value_take(struct packed_call *call,
+                       const struct esk_packed_field *field, uint8_t *value,
+                       uint32_t change) {
     uint8_t mode = field->mode;
     uint8_t *to = call->out + field->offset;
     if (mode != ESK_PACKED_RAW) {
@@ -252,9 +249,7 @@ static void bits_begin(struct packed_call *call) {
     call->byte = 0;
     if (call->bit > 0) {
         call->left = (uint8_t)(8u - call->bit);
-        call->byte =
-            (uint8_t)((uint16_t)(*call->at++ * (uint16_t)esk_bit(call->left)) >>
-                      8);
+        call->byte = (uint8_t)(*call->at++ >> call->bit);
     }
 }
 

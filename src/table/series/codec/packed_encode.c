@@ -48,9 +48,8 @@ static ESK_OUT_OF_LINE void pen_put(struct packed_call *call, uint8_t value,
 }
 
 /// Writes `zeros` zeros and the low `count` bits of `value`.
-static ESK_OUT_OF_LINE void pen_put_word(struct packed_call *call,
-                                         uint32_t value, uint8_t count,
-                                         uint8_t zeros) {
+static void pen_put_word(struct packed_call *call, uint32_t value,
+                         uint8_t count, uint8_t zeros) {
     while (count > 8) {
         pen_put(call, (uint8_t)(value & UINT8_MAX), 8, zeros);
         value >>= 8;
@@ -102,10 +101,9 @@ static ESK_OUT_OF_LINE void code_put(struct packed_call *call, uint32_t change,
 
 /// Writes the value of a field that has no code: whether a raw field changed,
 /// and its bytes; an f32 that is no decimal.
-static ESK_APART void value_put(struct packed_call *call,
-                                const struct esk_packed_field *field,
-                                const uint8_t *from, uint8_t *part,
-                                bool changed) {
+static void value_put(struct packed_call *call,
+                      const struct esk_packed_field *field, const uint8_t *from,
+                      uint8_t *part, bool changed) {
     uint16_t left = changed ? field->bytes : 0;
     if (field->mode != ESK_PACKED_RAW) {
         pen_put(call, ESK_PACKED_MARK_VALUE, ESK_PACKED_LENGTH_BITS,
@@ -224,8 +222,7 @@ static ESK_OUT_OF_LINE bool whole_put(struct packed_call *call) {
 
 /// Appends the row as it is, behind a mark, or as the second of a cell of whole
 /// rows, if `poor`. `rest`: all rows after it are whole.
-static ESK_APART bool row_put_whole(struct packed_call *call, bool poor,
-                                    bool rest) {
+static bool row_put_whole(struct packed_call *call, bool poor, bool rest) {
     struct esk_packed_state *state = call->state;
     uint16_t at = state->at;
     uint8_t bit = state->bit;
