@@ -262,7 +262,8 @@ class Volume(Tables):
                 returns
 
         Raises NotFound, Busy, Corrupt, Unsupported (write_frames in place,
-        too), Invalid for more write_frames than the frames leave, NoMemory,
+        too), Invalid for too few frames and for more write_frames than the
+        frames leave, NoMemory for too few frames of a tall tnc tree,
         ReadOnly when a split has to be completed, DeviceError.
         """
         table = self._table_of_kind(name, "tree")
@@ -280,12 +281,18 @@ class Volume(Tables):
         if merge:
             lib.esk_py_tree_merges(config)
         out = ffi.new("struct esk_py_table **")
-        self._check_name(
-            lib.esk_py_tree_open(
-                self._handle, self._mount, name.encode(), config, out
-            ),
-            name,
+        status = lib.esk_py_tree_open(
+            self._handle, self._mount, name.encode(), config, out
         )
+        if status in (lib.ESK_E_INVALID, lib.ESK_E_NO_MEMORY) and frames:
+            raise error(
+                status,
+                f"{self.device.name}: open tree '{name}'",
+                "leave frames out, or ask for more: tnc takes 5, and 2 for each "
+                "level above the first; others take 2",
+                f"frames = {frames} are too few",
+            )
+        self._check_name(status, name)
         return Tree(self, table, out[0])
 
     def open_kv(self, name: str, keys: int = 0) -> Kv:

@@ -11,7 +11,10 @@
 #include "handle.h"
 
 /// Pages that a batch in place may change.
-enum { BATCH_PAGES = 2048 };
+enum {
+    BATCH_PAGES = 2048,
+    ARENA_BYTES_ANY = 4096, ///< of an open that fails
+};
 
 /// Takes the lock when `table` is an open tree.
 static int tree_enter(struct esk_py_table *table) {
@@ -97,8 +100,9 @@ static int tree_open_core(struct esk_py_table *table,
         config.batches = &esk_batches_inplace;
         config.batch_pages = BATCH_PAGES;
     }
-    ESK_TRY(esk_py_table_arena(
-        table, esk_tree_arena_bytes(&device->volume, info, &config)));
+    uint32_t bytes = esk_tree_arena_bytes(&device->volume, info, &config);
+    /* 0: the open says why. */
+    ESK_TRY(esk_py_table_arena(table, bytes > 0 ? bytes : ARENA_BYTES_ANY));
     return esk_tree_open(&table->tree, &device->volume, info->name, &config);
 }
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow
 import pytest
 
-from conftest import NAND, NOR, SD
+from conftest import NAND, NOR, SD, TEMP
 from eskerdb import (
     Busy,
     Closed,
@@ -17,6 +17,7 @@ from eskerdb import (
     Exists,
     Full,
     Invalid,
+    NoMemory,
     NotFound,
     ReadOnly,
     SchemaError,
@@ -323,3 +324,22 @@ def test_a_scan_goes_on_after_a_change():
                     continue
                 with pytest.raises(Stale):
                     list(scan)
+
+
+@pytest.mark.parametrize(
+    ("store", "frames", "rows", "why"),
+    [
+        ("wandering", 1, 0, Invalid),
+        ("tnc", 4, 0, Invalid),
+        ("tnc", 9, 600, NoMemory),
+    ],
+)
+def test_too_few_frames_are_named(volume, store, frames, rows, why):
+    volume.create_tree("a", TEMP, store=store, blocks=48)
+    with volume.open_tree("a") as tree:
+        tree.put_many([(i, 0.0) for i in range(rows)])
+        tree.sync()
+    with pytest.raises(why, match=rf"'a': frames = {frames} are too few; "):
+        volume.open_tree("a", frames=frames)
+    with volume.open_tree("a") as tree:
+        assert len(list(tree)) == rows
