@@ -94,11 +94,11 @@ static int head_read(struct esk_volume *volume, const uint8_t *head,
 struct search {
     struct esk_volume *volume;
     struct esk_kv_entry *entry;
-    const uint8_t *wanted; ///< the head of a new store
-    uint8_t *page;         ///< scratch
-    struct esk_meta meta;  ///< the region of all pages
-    bool has_other;        ///< a page that is neither blank nor torn
-    bool has_head;         ///< a page that looks like one with a head
+    uint8_t *wanted;      ///< the opening part and the head of a new store
+    uint8_t *page;        ///< scratch
+    struct esk_meta meta; ///< the region of all pages
+    bool has_other;       ///< a page that is neither blank nor torn
+    bool has_head;        ///< a page that looks like one with a head
 };
 
 /// Whether `bytes` were programmed as `wanted`, completely or until power loss.
@@ -116,16 +116,13 @@ static bool is_torn(const uint8_t *bytes, const uint8_t *wanted, uint16_t count,
 static bool is_first_torn(const struct search *search, esk_page_id id,
                           const uint8_t *bytes) {
     const struct esk_geometry *geometry = esk_volume_geometry(search->volume);
-    uint8_t opening[ESK_ENVELOPE_OPENING];
-    uint8_t erased = geometry->erased_value;
-    esk_store_u32(opening, id);
-    esk_store_u32(opening + 4, ESK_KV_AUX_HEAD | ESK_KV_HEAD_BYTES |
-                                   (uint32_t)ESK_KV_GAP << 16);
+    esk_store_u32(search->wanted, id);
+    esk_store_u32(search->wanted + 4, ESK_KV_AUX_HEAD | ESK_KV_HEAD_BYTES |
+                                          (uint32_t)ESK_KV_GAP << 16);
     return id < geometry->block_pages &&
-           is_torn(bytes + ESK_ENVELOPE_OPENING, opening, sizeof opening,
-                   erased) &&
-           is_torn(bytes + ESK_ENVELOPE_BYTES, search->wanted,
-                   ESK_KV_HEAD_BYTES, erased);
+           is_torn(bytes + ESK_ENVELOPE_OPENING, search->wanted,
+                   ESK_ENVELOPE_OPENING + ESK_KV_HEAD_BYTES,
+                   geometry->erased_value);
 }
 
 /// Looks at page `id`. Returns ESK_OK: it has a valid head, which is in
@@ -153,8 +150,9 @@ static int page_look(struct search *search, esk_page_id id) {
         status == ESK_OK &&
         esk_bytes_equal(bytes + ESK_ENVELOPE_BYTES, magic, sizeof magic);
     if (has_head) {
-        int refused = head_read(volume, bytes + ESK_ENVELOPE_BYTES,
-                                search->wanted, search->entry);
+        int refused =
+            head_read(volume, bytes + ESK_ENVELOPE_BYTES,
+                      search->wanted + ESK_ENVELOPE_OPENING, search->entry);
         region->envelope.seed = search->entry->seed;
         region->envelope.checksum = volume->checksum;
         status = esk_region_read(region, id, ESK_SEQUENCE_ANY, bytes, true);
@@ -204,7 +202,8 @@ int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
                config != NULL);
     const struct esk_geometry *geometry =
         ESK_SHAPED_MEDIUM(&esk_shape_geometry, &device->geometry);
-    uint8_t head[ESK_KV_HEAD_BYTES];
+    uint8_t wanted[ESK_ENVELOPE_OPENING + ESK_KV_HEAD_BYTES];
+    uint8_t *head = wanted + ESK_ENVELOPE_OPENING;
     struct esk_kv_entry entry;
     struct esk_arena memory;
     *kv = NULL;
@@ -232,7 +231,7 @@ int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
     head_make(geometry, bare, &entry.options, head);
     struct search search = {.volume = volume,
                             .entry = &entry,
-                            .wanted = head,
+                            .wanted = wanted,
                             .page = esk_volume_scratch(volume)};
     esk_meta_open(&search.meta, volume, ESK_PAGE_LOG);
     search.meta.region.envelope.table = BARE_TABLE;
@@ -246,7 +245,7 @@ int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
             bare_take(volume, bare, &entry); /* a torn head may be there */
         }
     } else if (status == ESK_OK) {
-        memcpy(head, search.page + ESK_ENVELOPE_BYTES, sizeof head);
+        memcpy(head, search.page + ESK_ENVELOPE_BYTES, ESK_KV_HEAD_BYTES);
     } else {
         return status;
     }
