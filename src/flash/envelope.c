@@ -99,9 +99,10 @@ static bool elements_fit(const struct esk_envelope *envelope,
     if (envelope->unit == 1) {
         return count <= room;
     }
-    uint16_t unit = ESK_SHAPED_BREAKS(envelope->breaks) == NULL
-                        ? envelope->unit
-                        : esk_envelope_unit(envelope, page);
+    uint16_t unit = ESK_SHAPED_RING((uint16_t)ESK_SHAPE_UNIT,
+                                    ESK_SHAPED_BREAKS(envelope->breaks) == NULL
+                                        ? envelope->unit
+                                        : esk_envelope_unit(envelope, page));
     return (uint32_t)count * unit <= room;
 }
 
@@ -132,8 +133,9 @@ uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
                count <= elements_max(envelope, envelope->unit, number));
     uint16_t offset = (uint16_t)(esk_envelope_page_bytes(envelope) -
                                  (uint16_t)number * ESK_SEAL_BYTES);
+    uint16_t unit = ESK_SHAPED_RING((uint16_t)ESK_SHAPE_UNIT, envelope->unit);
     uint16_t bytes = (uint16_t)(ESK_ENVELOPE_BYTES - ESK_ENVELOPE_OPENING +
-                                (uint16_t)(count * envelope->unit));
+                                (uint16_t)(count * unit));
     uint8_t *seal = page + offset;
     closing_write(envelope, envelope->kind, seal, count);
     esk_store_u32(seal + ESK_ENVELOPE_CHECKSUM,
@@ -144,7 +146,8 @@ uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
 /// An erased slot ends the list: seals are written without gaps.
 uint16_t esk_envelope_check_seals(const struct esk_envelope *envelope,
                                   uint8_t *page) {
-    uint16_t unit = esk_envelope_unit(envelope, page);
+    uint16_t unit = ESK_SHAPED_RING((uint16_t)ESK_SHAPE_UNIT,
+                                    esk_envelope_unit(envelope, page));
     uint16_t best = 0;
     uint16_t best_bytes = 0;
     bool all = esk_bytes_are(page, ESK_ENVELOPE_OPENING,

@@ -38,6 +38,24 @@ static inline bool leaves(void) {
     return ESK_SHAPED_RING(ESK_SHAPE_LEAVES, false);
 }
 
+/// Whether the medium limits the programs of a page.
+static inline bool counts_programs(void) {
+    return ESK_SHAPED_MEDIUM(esk_shape_geometry.programs_per_page_max != 0,
+                             true);
+}
+
+/// Whether blocks may be marked bad.
+static inline bool has_marks(void) {
+    return ESK_SHAPED_MEDIUM(ESK_SHAPE_KEEPS_MARKS != 0, true);
+}
+
+/// Forgets which blocks are good.
+static inline void good_forget(struct esk_ring *ring) {
+    if (has_marks()) {
+        ring->good = 0;
+    }
+}
+
 ESK_APART_IN_ALL esk_page_id esk_ring_page(const struct esk_ring *ring,
                                            uint32_t position) {
     uint32_t pages = esk_ring_pages(ring);
@@ -159,7 +177,7 @@ bool esk_ring_has_room(struct esk_ring *ring, uint32_t pages) {
     uint16_t block = block_pages(ring);
     uint32_t end = ring->tail + esk_ring_pages(ring);
     end -= esk_ring_rest(ring, end);
-    bool looks = ESK_SHAPED_MEDIUM(ESK_SHAPE_KEEPS_MARKS != 0, true);
+    bool looks = has_marks();
     uint32_t at = ring->head;
     uint32_t room = looks ? 0 : end - at;
     bool is_run = true;
@@ -210,7 +228,7 @@ static bool block_empty(struct esk_ring *ring, uint32_t position,
     if (!esk_ring_block_is_bad(ring, position)) {
         return block_clear(ring, position, page) == ESK_OK;
     }
-    ring->good = 0;
+    good_forget(ring);
     return !has_page(ring, position, 0, block_pages(ring));
 }
 
@@ -309,7 +327,7 @@ static int block_take(struct esk_ring *ring, bool ahead) {
         status =
             esk_region_erase(&ring->region, position_block(ring, ring->ready));
         if (status == ESK_E_MEDIUM) {
-            ring->good = 0;
+            good_forget(ring);
             waits = ahead && !esk_ring_block_is_bad(ring, ring->ready);
             ring->stuck = waits;
             ring->worn = (uint8_t)(ring->worn + (waits ? 0 : 1));
@@ -364,7 +382,9 @@ static ESK_APART void room_set(struct esk_ring *ring) {
 ESK_APART void esk_ring_open_none(struct esk_ring *ring) {
     ring->open_bytes = 0;
     ring->open_seals = 0;
-    ring->open_programs = 0;
+    if (counts_programs()) {
+        ring->open_programs = 0;
+    }
     room_set(ring);
 }
 
@@ -453,20 +473,23 @@ static int page_spoiled(struct esk_ring *ring, int status) {
     }
     esk_ring_open_none(ring);
     ring->worn = (uint8_t)(ring->worn + (status == ESK_E_MEDIUM ? 1 : 0));
-    ring->good = 0;
+    good_forget(ring);
     page_pass(ring, true);
     return status == ESK_E_MEDIUM ? ESK_E_WORN : ESK_E_IO;
 }
 
 /// Programs bytes [from, to) of the page at head.
-static ESK_APART int page_program(struct esk_ring *ring, const uint8_t *page,
-                                  uint16_t from, uint16_t to) {
+static ESK_APART_IN_ALL int page_program(struct esk_ring *ring,
+                                         const uint8_t *page, uint16_t from,
+                                         uint16_t to) {
     if (from >= to) {
         return ESK_OK;
     }
     ESK_TRY(esk_region_program(&ring->region, esk_ring_page(ring, ring->head),
                                page, from, to));
-    ring->open_programs++;
+    if (counts_programs()) {
+        ring->open_programs++;
+    }
     return ESK_OK;
 }
 
