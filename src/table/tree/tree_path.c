@@ -31,7 +31,7 @@ static inline int page_pin(struct esk_tree *tree, uint32_t address,
 static inline int root_pin(struct esk_tree *tree, uint32_t address,
                            struct esk_tree_work *work) {
     uint8_t frame = tree->root_frame;
-    if (ESK_SMALL || esk_tree_is_lru_n(tree) ||
+    if (ESK_SHAPED_TREE(ESK_SMALL, false) || esk_tree_is_lru_n(tree) ||
         !esk_pool_pin_frame(&tree->pool, frame, address, &work->page)) {
         ESK_TRY(page_pin(tree, address, tree->now.height, work));
         tree->root_frame = work->frame;

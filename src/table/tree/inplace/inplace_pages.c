@@ -312,8 +312,10 @@ static ESK_APART int left_names(struct esk_tree *tree, uint32_t at,
     ESK_TRY(esk_tree_find(tree, &tree->path, tree->probe, ESK_TREE_FIRST,
                           *level, &spot));
     *named = spot.work.address != at && esk_page_aux(spot.work.page) == at;
-    memcpy(tree->low, esk_btree_key(&spot.node, 0),
-           esk_tree_layout(tree)->key_bytes);
+    if (*named) {
+        memcpy(tree->low, esk_btree_key(&spot.node, 0),
+               esk_tree_layout(tree)->key_bytes);
+    }
     esk_tree_unpin(tree, &spot.work);
     return ESK_OK;
 }
