@@ -56,7 +56,7 @@ SUMMARY = """## What it shows
 - Bytes of the index alone are those of rings that hold exactly what is in use
   and a block to erase. No page of a run was lost to a ring that wrapped.
 - A data page that closes programs at most one index page, also while runs are
-  merged. A mount reads a page for each run, and about ten to find the rings.
+  merged. A mount reads two pages for each run, and about ten to find the rings.
 
 """
 SERIES = """## Through a series

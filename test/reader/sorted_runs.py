@@ -101,6 +101,16 @@ class Run:
     def end(self):
         return self.first + self.span
 
+    def is_whole_behind(self):
+        """Whether the page before the closing page is one of this run."""
+        last = self.pages[-1]
+        told = self.span, self.first
+        return (
+            last is not None
+            and last[16] == RUN
+            and (number(last, 22, 2), number(last, 24, 4)) == told
+        )
+
 
 def run_of(pages, at):
     data = pages[at].data
@@ -141,7 +151,8 @@ def level_runs(volume, table, role):
         return []
     newest = run_of(pages, closings[-1])
     others = [at for at in newest.others if at in closings]
-    return [run_of(pages, at) for at in others] + [newest]
+    runs = [run_of(pages, at) for at in others] + [newest]
+    return [run for run in runs if run.is_whole_behind()]
 
 
 def runs_of(volume, table):

@@ -149,7 +149,7 @@ void esk_sorted_carve(struct esk_sorted *sorted, struct esk_arena *arena,
 ///          ESK_SORTED_NONE, and then esk_sorted_limit.
 /// Returns  ESK_OK; ESK_E_IO.
 /// Costs    two esk_ring_mount, at most ESK_SORTED_LOOKS page reads a level to
-///          find the newest closing page, and one for each run.
+///          find the newest closing page, and two for each run.
 int esk_sorted_mount(struct esk_sorted *sorted, struct esk_volume *volume,
                      const struct esk_ring_config *config,
                      const struct esk_sorted_blocks blocks[ESK_SORTED_LEVELS],

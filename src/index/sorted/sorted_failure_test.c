@@ -71,6 +71,32 @@ ESK_TEST(sorted_run_is_written_again_where_a_program_fails) {
     esk_sim_destroy(fixture.sim);
 }
 
+/// The ring programs a closing page again behind the page that failed. There
+/// the pages before it are not those of its run.
+ESK_TEST(sorted_mount_leaves_out_a_run_whose_closing_page_was_moved) {
+    enum { PROGRAMS = 40, PAGES = 120, ASKED = 150 };
+    uint32_t failed = 0;
+    for (uint32_t at = 0; at < PROGRAMS; at++) {
+        const struct esk_sim_failures failures = {
+            .program = {.burst_start = at, .burst_length = 1}};
+        sorted_start(&fixture, &sorted_usual);
+        fixture.lets_fail = true;
+        esk_sim_failures_set(fixture.sim, &failures);
+        while (fixture.failed == 0 && fixture.head < PAGES) {
+            sorted_append(&fixture, 1);
+        }
+        failed += fixture.failed;
+        ESK_CHECK_INT(sorted_mount(&fixture), ESK_OK);
+        for (uint32_t i = 0; i < ASKED; i++) {
+            ESK_CONTEXT("program %u, row %u", at, i);
+            sorted_ask_row(&fixture, sorted_draw(&fixture) % fixture.head,
+                           sorted_draw(&fixture) % SORTED_ROWS);
+        }
+        esk_sim_destroy(fixture.sim);
+    }
+    ESK_CHECK(failed > 4);
+}
+
 ESK_TEST(sorted_index_of_a_dead_medium_names_every_page) {
     sorted_start(&fixture, &sorted_usual);
     sorted_append(&fixture, 200);

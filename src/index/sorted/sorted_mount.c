@@ -41,18 +41,28 @@ static int closing_find(struct esk_sorted *sorted,
 }
 
 /// Takes the run of the closing page at `position`, which is in read_page, if
-/// it covers data positions from `from` on. Returns where these end.
-static uint32_t run_take(struct esk_sorted *sorted,
-                         struct esk_sorted_level *level, uint32_t position,
-                         uint32_t from, uint32_t head) {
+/// it covers data positions from `*from` on. A closing page whose program
+/// failed is programmed again behind: what is before it then is no page of a
+/// run.
+/// from     in, out: where they end
+/// Returns  ESK_OK; ESK_E_IO.
+static int run_take(struct esk_sorted *sorted, struct esk_sorted_level *level,
+                    uint32_t position, uint32_t *from, uint32_t head) {
     struct esk_sorted_run run;
+    struct esk_sorted_place place;
+    uint8_t *last = sorted->streams[0].page;
     if (level->count == ESK_SORTED_RUNS_MAX ||
         !esk_sorted_run_load(sorted, sorted->read_page, position, head, &run) ||
-        run.span.first < from || run.first < level->ring.tail) {
-        return from;
+        run.span.first < *from || run.first < level->ring.tail) {
+        return ESK_OK;
     }
-    esk_sorted_run_add(level, &run, sorted->read_page);
-    return run.span.first + run.span.count;
+    int status = esk_sorted_read(level, position - 1u, last);
+    if (status == ESK_OK &&
+        esk_sorted_page_open(&place, last, sorted->page_bytes, &run.span)) {
+        esk_sorted_run_add(level, &run, sorted->read_page);
+        *from = run.span.first + run.span.count;
+    }
+    return status == ESK_E_IO ? status : ESK_OK;
 }
 
 /// Finds the runs of a level that cover data positions from `*from` on.
@@ -83,7 +93,7 @@ static int level_recover(struct esk_sorted *sorted,
             return status;
         }
         if (status == ESK_OK) {
-            *from = run_take(sorted, level, others[i], *from, head);
+            ESK_TRY(run_take(sorted, level, others[i], from, head));
         }
     }
     return ESK_OK;
