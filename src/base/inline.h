@@ -15,6 +15,7 @@
 /// ESK_IN_LINE: a part of its only caller, which would be too long with it.
 ///
 /// ESK_OUT_OF_LINE_ON_CHIPS: not inlined, but by a host.
+/// ESK_OUT_OF_LINE_ON_HOSTS: not inlined, but by a chip.
 ///
 /// And functions into which a host inlines the functions of the same file that
 /// they call: with wide registers a short function is less work than its call.
@@ -72,8 +73,10 @@
 #if defined(__GNUC__) && ESK_HOST
 #define ESK_HOST_FLAT __attribute__((flatten))
 #define ESK_OUT_OF_LINE_ON_CHIPS
+#define ESK_OUT_OF_LINE_ON_HOSTS ESK_OUT_OF_LINE
 #else
 #define ESK_HOST_FLAT
+#define ESK_OUT_OF_LINE_ON_HOSTS
 #define ESK_OUT_OF_LINE_ON_CHIPS ESK_OUT_OF_LINE
 #endif
 

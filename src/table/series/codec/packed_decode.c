@@ -114,7 +114,8 @@ static uint32_t code_get_long(struct packed_call *call, uint8_t *scale,
 
 /// Reads a code, and sets the field's scale. Returns its change; 0 when
 /// call->mark becomes another than MARK_NONE.
-static uint32_t code_get(struct packed_call *call, uint8_t *scale) {
+static ESK_OUT_OF_LINE_ON_HOSTS uint32_t code_get(struct packed_call *call,
+                                                  uint8_t *scale) {
     uint8_t low = packed_low_bits(*scale);
     uint8_t zeros = bits_zeros(call);
     if (ESK_NO_SHORT_WAYS || zeros == ESK_PACKED_ZEROS || low >= 8) {
