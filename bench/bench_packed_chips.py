@@ -6,8 +6,9 @@ bench/mcu/packed_firmware.c on the small builds of bench/mcu: ATmega2560 in
 libsimavr (cycles) and Cortex-M0 in QEMU (instructions). 2,000 rows from a third
 into each set, pages of 512 bytes of one cell; every row read is compared. Code
 is the sum of the functions that the codec adds to the same program without it,
-whatever other parts of the core use of them. Codes a row, so bits, decide the
-work.
+whatever other parts of the core use of them; those of src/base and of the C
+library, which a program with a raw table has too, are stated. Codes a row, so
+bits, decide the work.
 """
 
 import json
@@ -39,6 +40,7 @@ VARIANTS = {
     "all": [],
 }
 FIRMWARE_OWN = ("main", "page_", "row_read", "head_read", "encode", "decode")
+SHARED = ("esk_bytes_", "esk_load_", "esk_store_", "esk_bit_", "mem")
 DECIMAL_FIRST = 4  # of the modes
 
 
@@ -111,17 +113,24 @@ def build(name):
         for variant, defines in VARIANTS.items()
     }
     sizes = {key: symbols(name, path) for key, path in programs.items()}
-    code = {
-        key: sum(
-            size
+    added = {
+        key: {
+            symbol: size
             for symbol, size in sizes[key].items()
             if symbol not in sizes["none"]
             and not symbol.startswith(FIRMWARE_OWN)
-        )
+        }
         for key in ("words", "all")
     }
+    code = {key: sum(added[key].values()) for key in added}
+    shared = [
+        size
+        for symbol, size in added["words"].items()
+        if symbol.startswith(SHARED)
+    ]
     config = f"{name}, -Os -flto"
     show("code, without decimals", "-", config, code["words"], "B")
+    show("of it src/base and C library", "-", config, sum(shared), "B")
     more = code["all"] - code["words"]
     show("code, decimals", "-", config, more, "B")
     return programs
