@@ -301,11 +301,11 @@ uint32_t esk_tree_arena_bytes(struct esk_volume *volume,
 ///          unless ESK_OK.
 /// Returns  ESK_OK; ESK_NOT_FOUND; ESK_E_NO_MEMORY when too little of the arena
 ///          is free, or tnc has too few frames for the tree's height;
-///          ESK_E_INVALID when `config` has one frame (tnc: 1 to 4); ESK_E_BUSY when
-///          the table or a reader of it is open already; ESK_E_UNSUPPORTED (not
-///          a tree, another store, or merging, batches or write cache of the
-///          other kind of store); ESK_E_READ_ONLY when a split has to be
-///          completed; ESK_E_CORRUPT; ESK_E_IO.
+///          ESK_E_INVALID when `config` has one frame (tnc: 1 to 4); ESK_E_BUSY
+///          when the table or a reader of it is open already;
+///          ESK_E_UNSUPPORTED (not a tree, another store, or merging, batches
+///          or write cache of the other kind of store); ESK_E_READ_ONLY when a
+///          split has to be completed; ESK_E_CORRUPT; ESK_E_IO.
 /// Costs    O(log blocks) page reads. In place: 3, and 3 or a path for each of
 ///          at most 16 pages that new nodes may have; without a root O(log
 ///          pages).
