@@ -22,12 +22,21 @@ int esk_series_break_begin(struct esk_series *series) {
     return ESK_OK;
 }
 
-/// The breaks that are left, and the one at `end`. Breaks below the tail have
-/// no rows before them. Breaks after `end` are in the dropped part, but the
+/// The oldest position that a mount may find: a block that was erased ahead of
+/// head has its pages still where an erase does nothing, or was cut.
+static uint32_t oldest_found(const struct esk_ring *ring) {
+    uint32_t ready = esk_ring_block_from(ring, ring->head);
+    uint32_t pages = esk_ring_pages(ring);
+    return ready > pages ? ready - pages : 0;
+}
+
+/// The breaks that are left, and the one at `end`. Breaks that no mount finds
+/// rows before are left out. Breaks after `end` are in the dropped part, but the
 /// rows that they dropped from the page before `end` stay dropped.
 static int list_make(struct esk_series *series, uint32_t end, uint16_t count,
                      struct esk_series_break_list *list) {
     const struct esk_series_break_list *old = series->breaks;
+    uint32_t oldest = oldest_found(&series->data);
     end = esk_ring_above(&series->data, end);
     const struct esk_break *behind =
         end > 0 ? esk_envelope_break(&series->data.region.envelope, end - 1)
@@ -43,13 +52,12 @@ static int list_make(struct esk_series *series, uint32_t end, uint16_t count,
     };
     esk_series_breaks_init(list);
     for (uint8_t i = 0; i < old->log.count; i++) {
-        if (old->log.at[i].start > series->data.tail &&
-            old->log.at[i].start < end) {
+        if (old->log.at[i].start > oldest && old->log.at[i].start < end) {
             list->log.at[list->log.count] = old->log.at[i];
             list->log.count++;
         }
     }
-    if (made.start > series->data.tail) {
+    if (made.start > oldest) {
         if (list->log.count == ESK_SERIES_BREAKS_MAX ||
             made.start > esk_ring_position_max(&series->data)) {
             return ESK_E_LIMIT;
