@@ -271,8 +271,9 @@ static ESK_IN_LINE bool row_put(struct packed_call *call) {
     if (whole) {
         more = MARK_BYTES;
     }
+    const int16_t most = 255;
     int16_t saved = (int16_t)((int16_t)state->saved - more);
-    state->saved = (uint16_t)(saved < UINT8_MAX ? saved : UINT8_MAX);
+    state->saved = (uint16_t)(saved < most ? saved : most);
     state->flags &= (uint8_t)~PACKED_FRESH;
     /* The cell's rows saved too little: all from this one on are whole. */
     bool rest = more >= 0 && saved < MARK_BYTES;
