@@ -148,7 +148,7 @@ static void break_end(struct esk_series *series) {
 int esk_series_erase_after(struct esk_series *series, esk_key key) {
     ESK_TRY(esk_table_live(series));
     esk_key order = esk_order_from_key(esk_shape(series)->key_type, key);
-    uint32_t end = series->data.tail;
+    uint32_t end = oldest_found(&series->data);
     uint16_t count = UINT16_MAX;
     uint32_t ordinal = 0;
     esk_key newest = 0;

@@ -409,6 +409,7 @@ ESK_TEST(series_sorted_answers_hold_in_random_histories) {
 /// not the rows in it that erase_after had dropped before.
 ESK_TEST(series_sorted_rows_that_were_dropped_twice_stay_dropped) {
     history(813);
+    history(1592); /* all that is left is dropped, and a page below it found */
 }
 
 ESK_TEST_MAIN()
