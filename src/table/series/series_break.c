@@ -31,8 +31,8 @@ static uint32_t oldest_found(const struct esk_ring *ring) {
 }
 
 /// The breaks that are left, and the one at `end`. Breaks that no mount finds
-/// rows before are left out. Breaks after `end` are in the dropped part, but the
-/// rows that they dropped from the page before `end` stay dropped.
+/// rows before are left out. Breaks after `end` are in the dropped part, but
+/// the rows that they dropped from the page before `end` stay dropped.
 static int list_make(struct esk_series *series, uint32_t end, uint16_t count,
                      struct esk_series_break_list *list) {
     const struct esk_series_break_list *old = series->breaks;
