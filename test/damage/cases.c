@@ -87,7 +87,10 @@ static const struct table_shape shapes[] = {
 /// Bits that a bare store's head and its page's envelope take.
 enum { HEAD_BITS = 48 * 8 };
 
-enum { SHAPES = sizeof shapes / sizeof shapes[0], CASES_MAX = 200 };
+enum {
+    SHAPES = sizeof shapes / sizeof shapes[0],
+    CASES_MAX = SHAPES * MEDIUM_CLASSES,
+};
 
 static const char *const fill_names[FILL_COUNT] = {"blank", "zero", "random",
                                                    "unreadable"};
@@ -125,7 +128,7 @@ static bool shape_fits(const struct table_shape *shape,
 const struct damage_case *damage_cases(uint32_t *count) {
     static struct damage_case cases[CASES_MAX];
     uint32_t made = 0;
-    for (size_t k = 0; k < medium_class_count; k++) {
+    for (size_t k = 0; k < MEDIUM_CLASSES; k++) {
         for (size_t s = 0; s < SHAPES; s++) {
             if (!shape_fits(&shapes[s], &medium_classes[k])) {
                 continue;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 // Geometries of the drivers in port/, and small ones.
-const struct medium_class medium_classes[] = {
+const struct medium_class medium_classes[MEDIUM_CLASSES] = {
     {.name = "nor",
      .geometry = {.block_pages = 16,
                   .page_bytes = 256,
@@ -62,11 +62,9 @@ const struct medium_class medium_classes[] = {
      .erase_keeps = true,
      .keeps_back = true},
 };
-const size_t medium_class_count =
-    sizeof medium_classes / sizeof medium_classes[0];
 
 const struct medium_class *medium_class_find(const char *name) {
-    for (size_t i = 0; i < medium_class_count; i++) {
+    for (size_t i = 0; i < MEDIUM_CLASSES; i++) {
         if (strcmp(medium_classes[i].name, name) == 0) {
             return &medium_classes[i];
         }

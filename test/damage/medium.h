@@ -27,8 +27,9 @@ struct medium_class {
     bool keeps_back;              ///< programs may be lost until a sync
 };
 
-extern const struct medium_class medium_classes[];
-extern const size_t medium_class_count;
+enum { MEDIUM_CLASSES = 8 };
+
+extern const struct medium_class medium_classes[MEDIUM_CLASSES];
 
 /// The class called `name`; the process ends when there is none.
 const struct medium_class *medium_class_find(const char *name);
