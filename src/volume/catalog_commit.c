@@ -482,9 +482,12 @@ static void regions_begin(struct esk_volume *volume,
     for (uint8_t role = 0; role < ESK_REGION_COUNT; role++) {
         uint32_t block = info->block[role];
         esk_page_id first = block * geometry->block_pages;
+        enum esk_header header = ESK_HEADER_BLANK;
+        uint32_t sequence = 0;
         if (info->blocks[role] == 0 || esk_volume_block_is_bad(volume, block) ||
-            esk_region_is_erased(&meta.region, first, 0,
-                                 geometry->page_bytes) == ESK_OK) {
+            esk_region_header(&meta.region, first, &header, &sequence) !=
+                ESK_OK ||
+            header == ESK_HEADER_BLANK) {
             continue;
         }
         if (esk_region_overwrites(&meta.region)) {
