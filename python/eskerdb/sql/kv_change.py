@@ -25,7 +25,8 @@ from eskerdb.sql import logical as lo
 from eskerdb.sql.access import Limits
 from eskerdb.sql.emit import Room, Unsupported
 from eskerdb.sql.key_bounds import KEY, key_bounds
-from eskerdb.sql.kv_conditions import ORDERS, Conditions, matches
+from eskerdb.sql.kv_conditions import Conditions, matches
+from eskerdb.sql.rules import HOLDS
 from eskerdb.sql.source import Source
 from eskerdb.sql.table_change import (
     Computed,
@@ -117,13 +118,11 @@ def holds(where: e.Expr | None, row: Row) -> bool | None:
             return None if None in parts else not decides
         case e.Compare(op=op, left=e.Field(index=column)):
             text, other = row.text(column), where.right.value
-            return ORDERS[op](text.encode(), other.encode())
+            return HOLDS[op](text.encode(), other.encode())
         case e.Compare(op=op, left=e.StoredNumber()):
             number = row.number()
             return (
-                None
-                if number is None
-                else ORDERS[op](number, where.right.value)
+                None if number is None else HOLDS[op](number, where.right.value)
             )
         case e.Like(operand=e.Field(index=column)):
             return matches(where.pattern, where.escape, row.text(column))

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from eskerdb._esker import lib
 from eskerdb.kv_value import TYPES, shortest
@@ -35,14 +34,6 @@ _NUMBER = _WHOLE | {"float"}
 _TYPE = 2  # the column
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _FORMS = {4: ("<f", "<I", "bits32"), 8: ("<d", "<q", "bits")}
-ORDERS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    "=": lambda a, b: a == b,
-    "<>": lambda a, b: a != b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-}
 
 
 def matches(pattern: str, escape: str, text: str) -> bool:
@@ -324,7 +315,7 @@ class Conditions:
         is TRUE; None: it is no comparison of a type with a text."""
         match test:
             case e.Compare(left=of, right=e.Constant(value=str(text))):
-                holds = ORDERS[test.op]
+                holds = rules.HOLDS[test.op]
                 found = (n for n in TYPES if holds(n.encode(), text.encode()))
             case e.Like(operand=of):
                 found = (
@@ -419,7 +410,7 @@ class Conditions:
         is_type = self._is(of, "type")
         text = other.value if isinstance(other, e.Constant) else None
         if is_type and text is not None:
-            holds = ORDERS[op]
+            holds = rules.HOLDS[op]
             return cells.of_types(
                 frozenset(n for n in TYPES if holds(n.encode(), text.encode()))
             )

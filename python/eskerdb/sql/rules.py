@@ -9,8 +9,9 @@ with constants folded; a Fault says why there is none.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from eskerdb.sql import expr as e
 from eskerdb.sql import interval
@@ -27,7 +28,7 @@ from eskerdb.sql.types import (
 
 _INVERSE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "<>", "<>": "="}
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
-_HOLDS = {
+HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
     "=": lambda a, b: a == b,
@@ -263,7 +264,7 @@ def compare(op: str, left: e.Expr, right: e.Expr) -> e.Expr:
     if _is_null(left) or _is_null(right):
         return truth(None)
     if _is_constant(left, right):
-        return truth(_HOLDS[op](*_comparable(left.value, right.value)))
+        return truth(HOLDS[op](*_comparable(left.value, right.value)))
     if isinstance(left, e.Constant):
         op, left, right = MIRRORED[op], right, left
     if isinstance(right, e.Constant) and kinds != {"text"}:

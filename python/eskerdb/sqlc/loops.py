@@ -9,6 +9,7 @@ each.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -70,9 +71,9 @@ class Loops(Statements):
         self._unordered = unordered(query.plan)
         self._outer: dict[int, C] = {}  # scans whose rows may be none
 
+    @abstractmethod
     def variable(self, type: Type, name: str) -> e.Variable:
         """Makes a variable: see eskerdb.sql.emit."""
-        raise NotImplementedError
 
     def _source(self, scan: p.Scan, is_lookup: bool = False) -> Source:
         source = Source(self, scan, is_lookup)
