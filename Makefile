@@ -247,6 +247,7 @@ coverage: setup-tools ## sanitizers, and lines and branches run; VERBOSE=1: gaps
 .PHONY: size
 size: setup-tools ## code and RAM on four chips; OUT=file.json
 	@scripts/size $(if $(OUT),--out $(OUT))
+	@scripts/handles
 	@scripts/driver_size
 	@scripts/query_size
 

@@ -79,11 +79,11 @@ What misses its target, and why:
   bound from 25 to 48 moves every fifth record (28, 32: 0.956 reads, 17 erases
   in 4 sectors; 36, 40, 44: 0.958, 16.8; in 3 sectors 20.6 to 20.8).
   With an index a get reads an inner node, a leaf and the record.
-- store, 16 KB and 4 KB, RAM: the handles of table and index have 600 bytes on
-  this host, where pointers have 8 bytes, and 472 on a Cortex-M0+; 400 were asked.
-  There ESK_KV_INDEX_ARENA_BYTES is 17,664 and 5,376 with the same slots: 112
-  more than asked, 40 of them for the inner nodes' references. Settings take
-  1,024 bytes there, 768 with pages of 128.
+- store, 16 KB and 4 KB, RAM: the handles of table and index have 512 bytes on
+  this host, where pointers have 8 bytes, and 388 on a Cortex-M0+, where 400 were
+  asked (`scripts/handles`). There ESK_KV_INDEX_ARENA_BYTES is 17,576 and 5,288
+  with the same slots: 24 more than asked, because of the inner nodes'
+  references, 40 bytes. Settings take 1,024 bytes there, 768 with pages of 128.
 - store, wear: the log has gone round a few times only, and blocks that it has
   passed once more are one erase ahead. A ring has no other cause.
 """

@@ -206,7 +206,7 @@
         ESK_ARENA_PIECE(page_bytes) + ESK_ARENA_PIECE(page_bytes) +            \
         ESK_ARENA_PIECE(((keys) + (keys) / 8u + 1u) *                          \
                         (3u + ESK_KV_INDEX_ADDRESS_BYTES(region_bytes))) +     \
-        ESK_ARENA_PIECE(ESK_BY_POINTER(207, 236, 288) + (page_bytes) +         \
+        ESK_ARENA_PIECE(ESK_BY_POINTER(131, 152, 200) + (page_bytes) +         \
                         ESK_KV_REFS_BYTES(page_bytes, index_keys)))
 /// References of inner nodes, of at most 4 bytes: a leaf has an entry for every
 /// 10 bytes of its page or more, and a node one for every 4.

@@ -159,6 +159,7 @@ struct esk_kv_index {
     uint32_t tail;         ///< of the log, as far as the replay knows
     bool is_limited;       ///< `limit` counts
     bool is_replaying;     ///< the table is opened
+    bool is_begun;         ///< the newest page is the newest root
 };
 
 /// Whether the table has an index: if not, the pending table has all keys.

@@ -9,10 +9,10 @@
 
 /* The constant of esker/arena.h. */
 _Static_assert(sizeof(struct esk_kv_index_open) <=
-                   ESK_BY_POINTER(207, 236, 288),
+                   ESK_BY_POINTER(131, 152, 200),
                "constants of a kv index's memory");
 
-_Static_assert(ESK_KV_ROOT_HEAD == ESK_KV_ROOT_FROM + 4 * ESK_KV_SEGMENTS,
+_Static_assert(ESK_KV_ROOT_HEAD == ESK_KV_ROOT_FROM + ESK_KV_MARKS_BYTES,
                "the marks of all segments");
 
 static bool entry_lay(const struct esk_geometry *geometry,
@@ -69,14 +69,14 @@ int esk_kv_inner_read(struct esk_kv *kv, uint32_t inner) {
     if (index->node_inner == inner) {
         return ESK_OK;
     }
-    index->node_inner = ESK_KV_NOWHERE;
-    uint32_t ref = esk_kv_ref_load(index, index->refs, inner);
+    index->node_inner = ESK_KV_NO_INNER;
+    uint32_t ref = esk_kv_ref_load(index, esk_kv_refs(kv), inner);
     if (ref == ESK_KV_REF_NONE) {
         return ESK_NOT_FOUND;
     }
     uint32_t aux = (uint32_t)ESK_KV_LEVEL_INNER << ESK_KV_LEVEL_SHIFT | inner;
-    ESK_TRY(esk_kv_index_read(kv, ref, aux, index->node));
-    index->node_inner = inner;
+    ESK_TRY(esk_kv_index_read(kv, ref, aux, esk_kv_node(kv)));
+    index->node_inner = (uint16_t)inner;
     return ESK_OK;
 }
 
@@ -84,8 +84,8 @@ int esk_kv_leaf_ref(struct esk_kv *kv, uint32_t leaf, uint32_t *ref) {
     struct esk_kv_index_open *index = esk_kv_index(kv);
     uint16_t many = index->layout.inner_leaves;
     ESK_TRY(esk_kv_inner_read(kv, leaf / many));
-    *ref =
-        esk_kv_ref_load(index, index->node + ESK_ENVELOPE_BYTES, leaf % many);
+    *ref = esk_kv_ref_load(index, esk_kv_node(kv) + ESK_ENVELOPE_BYTES,
+                           leaf % many);
     if (*ref == ESK_KV_REF_LOST) {
         return ESK_E_CORRUPT;
     }
@@ -129,7 +129,7 @@ void esk_kv_leaf_store(const struct esk_kv *kv, uint32_t entry, uint32_t hash,
     const struct esk_kv_index_open *index = esk_kv_index(kv);
     const struct esk_kv_index_layout *layout = &index->layout;
     uint8_t suffix = layout->suffix_bytes;
-    uint8_t *at = index->node + ESK_ENVELOPE_BYTES + ESK_KV_LEAF_HEAD +
+    uint8_t *at = esk_kv_node(kv) + ESK_ENVELOPE_BYTES + ESK_KV_LEAF_HEAD +
                   (size_t)entry * esk_kv_entry_bytes(layout);
     esk_kv_number_store(at, suffix, hash);
     esk_kv_number_store(at + suffix, layout->address_bytes, address);
@@ -251,7 +251,9 @@ static int record_replay(struct esk_kv *kv, struct esk_kv_walk *walk,
     uint32_t leaf = esk_kv_leaf_of(index, record->hash);
     uint32_t mark = esk_kv_mark(kv, address);
     kv->salt_max = record->salt > kv->salt_max ? record->salt : kv->salt_max;
-    if (esk_kv_mark_before(mark, index->from[esk_kv_segment(index, leaf)])) {
+    const uint8_t *marks = esk_kv_replay_marks(kv);
+    uint32_t segment = esk_kv_segment(index, leaf);
+    if (esk_kv_mark_before(mark, esk_load_u32(marks + 4u * segment))) {
         return ESK_OK;
     }
     index->head.limit = mark;
@@ -268,19 +270,18 @@ static int record_replay(struct esk_kv *kv, struct esk_kv_walk *walk,
 /// Takes what a root says. Returns whether it can be one of this table.
 static bool root_take(struct esk_kv *kv, struct esk_kv_walk *walk) {
     struct esk_kv_index_open *index = esk_kv_index(kv);
-    const uint8_t *root = index->node + ESK_ENVELOPE_BYTES;
+    const uint8_t *root = esk_kv_node(kv) + ESK_ENVELOPE_BYTES;
     const struct esk_kv_index_layout *layout = &index->layout;
     uint32_t hand = esk_load_u32(root + ESK_KV_ROOT_HAND);
     if (hand >= layout->leaves) {
         return false;
     }
-    index->hand = hand;
+    index->hand = (uint16_t)hand;
     index->settled = esk_load_u32(root + ESK_KV_ROOT_SETTLED);
     index->entered = esk_load_u32(root + ESK_KV_ROOT_ENTERED);
-    for (uint8_t i = 0; i < ESK_KV_SEGMENTS; i++) {
-        index->from[i] = esk_load_u32(root + ESK_KV_ROOT_FROM + 4u * i);
-    }
-    memcpy(index->refs, root + ESK_KV_ROOT_HEAD, esk_kv_refs_bytes(layout));
+    memcpy(esk_kv_replay_marks(kv), root + ESK_KV_ROOT_FROM,
+           ESK_KV_MARKS_BYTES);
+    memcpy(esk_kv_refs(kv), root + ESK_KV_ROOT_HEAD, esk_kv_refs_bytes(layout));
     kv->keys = esk_load_u32(root + ESK_KV_ROOT_KEYS);
     kv->live = esk_load_u32(root + ESK_KV_ROOT_LIVE);
     kv->longest = esk_load_u32(root + ESK_KV_ROOT_LONGEST);
@@ -299,11 +300,11 @@ static int root_find(struct esk_kv *kv, struct esk_kv_walk *walk) {
     uint32_t position = ring->head;
     while (position > ring->tail) {
         position--;
-        int status = esk_ring_read(ring, position, index->node, true);
+        int status = esk_ring_read(ring, position, esk_kv_node(kv), true);
         if (status == ESK_E_IO) {
             return status;
         }
-        if (status == ESK_OK && esk_page_aux(index->node) == aux &&
+        if (status == ESK_OK && esk_page_aux(esk_kv_node(kv)) == aux &&
             root_take(kv, walk)) {
             index->root = position;
             return ESK_OK;
@@ -322,10 +323,10 @@ static uint32_t replay_from(struct esk_kv *kv, uint32_t tail) {
         /* Few leaves leave segments without one. */
         uint32_t leaf =
             (i * index->layout.leaves + ESK_KV_SEGMENTS - 1) / ESK_KV_SEGMENTS;
+        uint32_t mark = esk_load_u32(esk_kv_replay_marks(kv) + 4u * i);
         if (leaf < index->layout.leaves && esk_kv_segment(index, leaf) == i &&
-            !esk_kv_mark_before(end, index->from[i]) &&
-            end - index->from[i] > most) {
-            most = end - index->from[i];
+            !esk_kv_mark_before(end, mark) && end - mark > most) {
+            most = end - mark;
         }
     }
     uint16_t page_bytes = esk_envelope_page_bytes(&log->region.envelope);
@@ -355,30 +356,31 @@ static int index_mount(struct esk_kv *kv, const struct esk_kv_entry *entry,
     index->head.keys_max = entry->options.keys;
     index->head.is_limited = true;
     index->head.is_replaying = true;
+    index->head.is_begun = false;
     (void)entry_lay(geometry, entry, &index->layout);
-    index->node = (uint8_t *)(index + 1);
-    index->refs = index->node + geometry->page_bytes;
-    memset(index->refs, 0xFF, esk_kv_refs_bytes(&index->layout));
-    index->node_inner = ESK_KV_NOWHERE;
+    /* The log's ring knows the bytes of a page. */
+    memset(esk_kv_refs(kv), 0xFF, esk_kv_refs_bytes(&index->layout));
+    index->node_inner = ESK_KV_NO_INNER;
     index->root = ESK_KV_NOWHERE;
     esk_kv_ring_config(entry, &config);
     config.block = entry->index_block;
     config.blocks = entry->index_blocks;
     config.kind = ESK_PAGE_INDEX;
-    ESK_TRY(
-        esk_ring_open(&index->ring, volume, &config, &kv->stats, index->node));
+    ESK_TRY(esk_ring_open(&index->ring, volume, &config, &kv->stats,
+                          esk_kv_node(kv)));
     walk->record = record_replay;
     walk->counts = true;
     walk->counted = esk_kv_mark_at(kv, kv->log.tail, 0);
     for (uint8_t i = 0; i < ESK_KV_SEGMENTS; i++) {
-        index->from[i] = walk->counted;
+        esk_store_u32(esk_kv_replay_marks(kv) + 4u * i, walk->counted);
     }
     index->entered = walk->counted;
     index->settled = walk->counted;
     ESK_TRY(root_find(kv, walk));
     walk->from = replay_from(kv, walk->tail);
-    index->paced = esk_kv_segment(index, index->hand) == 0 ? index->entered
-                                                           : index->from[0];
+    index->paced = esk_kv_segment(index, index->hand) == 0
+                       ? index->entered
+                       : esk_load_u32(esk_kv_replay_marks(kv));
     esk_table_ring_add(&kv->table, &index->ring);
     return ESK_OK;
 }

@@ -28,8 +28,8 @@
 
 /// The layout of an index's pages.
 struct esk_kv_index_layout {
-    uint32_t leaves;
-    uint32_t inners;
+    uint16_t leaves; ///< at most ESK_KV_LEAVES_MAX
+    uint16_t inners;
     uint16_t leaf_entries; ///< of a page
     uint16_t inner_leaves; ///< of a page, whole steps
     uint8_t suffix_bytes;  ///< of a hash in an entry
@@ -39,8 +39,10 @@ struct esk_kv_index_layout {
 
 enum {
     ESK_KV_STEP_LEAVES = 8, ///< most leaves that a step writes
+    ESK_KV_MARKS_BYTES = 4 * ESK_KV_SEGMENTS, ///< of the root's marks
 };
-#define ESK_KV_LEAVES_MAX 65535u
+#define ESK_KV_LEAVES_MAX UINT16_MAX
+#define ESK_KV_NO_INNER UINT16_MAX ///< fewer inner nodes than leaves
 
 /// The layout of an index of `leaves` leaves in `blocks` blocks, for a log of
 /// `log_blocks` blocks. Returns whether its root has room for it.
@@ -55,26 +57,42 @@ struct esk_kv_counts {
     uint32_t live;
 };
 
+/// Behind it are a page, esk_kv_node, and the references of the inner nodes,
+/// esk_kv_refs.
 struct esk_kv_index_open {
     struct esk_kv_index head;
     struct esk_ring ring;
     struct esk_kv_index_layout layout;
-    uint8_t *node; ///< a page: that of `node_inner`, or one that is written
-    uint8_t *refs; ///< of the inner nodes, as the root has them
-    uint32_t node_inner; ///< ESK_KV_NOWHERE: another page
+    uint16_t node_inner; ///< what `node` has; ESK_KV_NO_INNER: another page
+    uint16_t hand;       ///< the leaf that is written next
     uint32_t root;       ///< position of the newest root; ESK_KV_NOWHERE: none
     uint32_t settled;    ///< mark: no leaf names what comes behind it
-    uint32_t hand;       ///< the leaf that is written next
     uint32_t entered;    ///< mark, ESK_KV_ROOT_ENTERED
-    uint32_t from[ESK_KV_SEGMENTS];
-    uint32_t paced;                ///< log position when this round began
+    uint32_t paced;      ///< log position when this round began
     struct esk_kv_counts complete; ///< of the page in RAM
-    bool is_begun;                 ///< the newest page is the newest root
 };
 
 static inline struct esk_kv_index_open *esk_kv_index(const struct esk_kv *kv) {
     return (struct esk_kv_index_open *)kv->index;
 }
+
+/// A page: that of `node_inner`, or one that is written.
+static inline uint8_t *esk_kv_node(const struct esk_kv *kv) {
+    return (uint8_t *)(esk_kv_index(kv) + 1);
+}
+
+/// The references of the inner nodes, as the root has them.
+static inline uint8_t *esk_kv_refs(const struct esk_kv *kv) {
+    return esk_kv_node(kv) + esk_envelope_page_bytes(&kv->log.region.envelope);
+}
+
+/// The marks of all segments, as the root has them, while the table is opened:
+/// they are where the first page will be filled. Later a step reads the root.
+static inline uint8_t *esk_kv_replay_marks(const struct esk_kv *kv) {
+    return kv->page;
+}
+_Static_assert((int)ESK_KV_MARKS_BYTES <= (int)ESK_PAGE_BYTES_MIN,
+               "a page has room for the marks");
 
 /// Bytes of an entry of a leaf.
 static inline uint8_t

@@ -30,7 +30,7 @@ bool esk_kv_index_lay(const struct esk_geometry *geometry, uint32_t leaves,
     if (leaves > ESK_KV_LEAVES_MAX) {
         return false;
     }
-    layout->leaves = leaves;
+    layout->leaves = (uint16_t)leaves;
     layout->address_bytes =
         esk_kv_number_bytes(log_pages * geometry->page_bytes);
     layout->suffix_bytes = leaves >= LEAVES_MANY ? 2 : 3;
@@ -39,7 +39,7 @@ bool esk_kv_index_lay(const struct esk_geometry *geometry, uint32_t leaves,
                                       esk_kv_entry_bytes(layout));
     layout->inner_leaves = (uint16_t)(room / layout->ref_bytes /
                                       ESK_KV_STEP_LEAVES * ESK_KV_STEP_LEAVES);
-    layout->inners = divide_up(leaves, layout->inner_leaves);
+    layout->inners = (uint16_t)divide_up(leaves, layout->inner_leaves);
     /* Marks are compared modulo 2^32. */
     return log_pages <= (uint32_t)INT32_MAX / geometry->page_bytes &&
            layout->inners <=

@@ -56,7 +56,7 @@ static void made_leaf(const struct esk_kv *kv, const struct repair *repair,
                       struct esk_kv_leaf *leaf) {
     const struct esk_kv_index_open *index = esk_kv_index(kv);
     memset(leaf, 0, sizeof *leaf);
-    leaf->entries = index->node + ESK_ENVELOPE_BYTES + ESK_KV_LEAF_HEAD;
+    leaf->entries = esk_kv_node(kv) + ESK_ENVELOPE_BYTES + ESK_KV_LEAF_HEAD;
     leaf->base = esk_kv_leaf_hash(index, repair->leaf);
     leaf->count = repair->count;
 }
@@ -122,7 +122,7 @@ int esk_kv_leaf_remake(struct esk_kv *kv, uint32_t leaf, uint32_t *from,
     repair.leaf = leaf;
     repair.from = *from;
     repair.bound = UINT32_MAX;
-    esk_kv_index(kv)->node_inner = ESK_KV_NOWHERE;
+    esk_kv_index(kv)->node_inner = ESK_KV_NO_INNER;
     ESK_TRY(esk_kv_walk(kv, &repair.walk));
     *from = repair.bound;
     *count = repair.count;

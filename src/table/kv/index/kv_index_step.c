@@ -17,7 +17,6 @@ struct step {
     uint32_t ref[ESK_KV_STEP_LEAVES];
     uint32_t hand;
     uint32_t entered;
-    uint32_t from[ESK_KV_SEGMENTS];
 };
 
 /// Programs the page in `node`, of which `used` bytes of payload count: where
@@ -31,18 +30,18 @@ static int page_write(struct esk_kv *kv, uint16_t used, uint32_t aux,
     uint32_t end = (uint32_t)used + ESK_ENVELOPE_BYTES + unit - 1u;
     uint32_t position = 0;
     end = end / unit * unit - ESK_ENVELOPE_BYTES;
-    index->node_inner = ESK_KV_NOWHERE;
+    index->node_inner = ESK_KV_NO_INNER;
     ESK_TRY(esk_ring_reserve(ring));
     if (end + ESK_SEAL_BYTES <= esk_kv_page_room(kv) &&
         esk_ring_can_seal(ring, (uint16_t)(end + ESK_SEAL_BYTES))) {
-        memset(index->node + ESK_ENVELOPE_BYTES + used, 0,
+        memset(esk_kv_node(kv) + ESK_ENVELOPE_BYTES + used, 0,
                (size_t)(end - used));
-        ESK_TRY(esk_ring_seal(ring, index->node,
+        ESK_TRY(esk_ring_seal(ring, esk_kv_node(kv),
                               (uint16_t)(end + ESK_SEAL_BYTES), aux));
         position = ring->head;
         esk_ring_next(ring);
     } else {
-        ESK_TRY(esk_ring_append(ring, index->node, used, aux, &position));
+        ESK_TRY(esk_ring_append(ring, esk_kv_node(kv), used, aux, &position));
     }
     *ref = esk_ring_page(ring, position) - esk_ring_first(ring);
     return ESK_OK;
@@ -153,7 +152,7 @@ static int leaf_end(struct esk_kv *kv, uint32_t settled, uint32_t number,
                     uint16_t count, uint32_t *more) {
     const struct esk_kv_index_open *index = esk_kv_index(kv);
     uint8_t bytes = esk_kv_entry_bytes(&index->layout);
-    uint8_t *payload = index->node + ESK_ENVELOPE_BYTES;
+    uint8_t *payload = esk_kv_node(kv) + ESK_ENVELOPE_BYTES;
     esk_store_u32(payload + ESK_KV_LEAF_SETTLED, settled);
     esk_store_u32(payload + ESK_KV_LEAF_MORE, *more);
     esk_store_u16(payload + ESK_KV_LEAF_COUNT, count);
@@ -167,10 +166,10 @@ static int leaf_end(struct esk_kv *kv, uint32_t settled, uint32_t number,
 /// before  of the leaf until now.
 static uint32_t leaf_settled(const struct esk_kv *kv, const struct step *step,
                              uint32_t number, uint32_t before) {
-    const struct esk_kv_index_open *index = esk_kv_index(kv);
-    uint32_t from = index->from[esk_kv_segment(index, number)];
     uint32_t settled = step->settled;
     if (kv->index->is_replaying) {
+        uint32_t segment = esk_kv_segment(esk_kv_index(kv), number);
+        uint32_t from = esk_load_u32(esk_kv_replay_marks(kv) + 4u * segment);
         settled = mark_max(settled, mark_max(from, before));
     }
     return settled;
@@ -242,7 +241,7 @@ static int inner_load(struct esk_kv *kv, uint32_t inner) {
         uint32_t ref =
             status == ESK_NOT_FOUND ? ESK_KV_REF_NONE : ESK_KV_REF_LOST;
         for (uint16_t i = 0; i < index->layout.inner_leaves; i++) {
-            ref_store(index, index->node + ESK_ENVELOPE_BYTES, i, ref);
+            ref_store(index, esk_kv_node(kv) + ESK_ENVELOPE_BYTES, i, ref);
         }
         return ESK_OK;
     }
@@ -260,19 +259,69 @@ static int inner_write(struct esk_kv *kv, const struct step *step,
         (uint16_t)((leaves < many ? leaves : many) * index->layout.ref_bytes);
     ESK_TRY(inner_load(kv, inner));
     for (uint32_t i = 0; i < step->count; i++) {
-        ref_store(index, index->node + ESK_ENVELOPE_BYTES,
+        ref_store(index, esk_kv_node(kv) + ESK_ENVELOPE_BYTES,
                   step->first % many + i, step->ref[i]);
     }
     uint32_t aux = (uint32_t)ESK_KV_LEVEL_INNER << ESK_KV_LEVEL_SHIFT | inner;
     return page_write(kv, used, aux, ref);
 }
 
+/// Copies the marks of all segments to `marks` in `node`; none is behind the
+/// limit: what comes there is to be taken back. Without a root that can be read
+/// they are that of the log's tail: what is before it is nowhere.
+static int marks_find(struct esk_kv *kv, uint8_t *marks) {
+    struct esk_kv_index_open *index = esk_kv_index(kv);
+    if (kv->index->is_replaying) {
+        memcpy(marks, esk_kv_replay_marks(kv), ESK_KV_MARKS_BYTES);
+        return ESK_OK;
+    }
+    int status =
+        esk_ring_read(&index->ring, index->root, esk_kv_node(kv), true);
+    uint32_t tail = esk_kv_mark_at(kv, kv->log.tail, 0);
+    for (uint8_t i = 0; i < ESK_KV_SEGMENTS; i++) {
+        uint32_t mark = status == ESK_OK ? esk_load_u32(marks) : tail;
+        esk_store_u32(marks, mark_min(mark, kv->index->limit));
+        marks += 4;
+    }
+    return status == ESK_E_IO ? status : ESK_OK;
+}
+
+/// Moves the hand over the step's leaves.
+/// marks  of all segments.
+static void hand_move(const struct esk_kv_index_open *index, struct step *step,
+                      uint8_t *marks) {
+    uint32_t leaves = index->layout.leaves;
+    for (uint32_t leaf = step->first; leaf < step->first + step->count;
+         leaf++) {
+        uint32_t segment = esk_kv_segment(index, leaf);
+        uint8_t *at = marks + 4u * segment;
+        uint32_t mark = esk_load_u32(at);
+        bool is_first = leaf == 0 || esk_kv_segment(index, leaf - 1) != segment;
+        bool is_last =
+            leaf + 1 == leaves || esk_kv_segment(index, leaf + 1) != segment;
+        /* In a replay a step's mark may be before that of the step before. */
+        step->entered =
+            is_first ? step->settled : mark_min(step->entered, step->settled);
+        if ((((uint32_t)step->waits >> (leaf - step->first)) & 1u) != 0) {
+            /* What such a record replaces may be in no leaf: it is replayed. */
+            step->entered = mark;
+        }
+        if (is_last) {
+            esk_store_u32(at, mark_max(mark, step->entered));
+        }
+    }
+    step->hand = step->first + step->count;
+    step->hand = step->hand == leaves ? 0 : step->hand;
+}
+
 /// Writes the root of what is in RAM: the step takes effect.
-static int root_write(struct esk_kv *kv, const struct step *step) {
+static int root_write(struct esk_kv *kv, struct step *step) {
     const struct esk_kv_index_open *index = esk_kv_index(kv);
-    uint8_t *root = index->node + ESK_ENVELOPE_BYTES;
+    uint8_t *root = esk_kv_node(kv) + ESK_ENVELOPE_BYTES;
     uint16_t refs = esk_kv_refs_bytes(&index->layout);
     uint32_t ref = 0;
+    ESK_TRY(marks_find(kv, root + ESK_KV_ROOT_FROM));
+    hand_move(index, step, root + ESK_KV_ROOT_FROM);
     esk_store_u32(root + ESK_KV_ROOT_SETTLED, step->counted.mark);
     esk_store_u32(root + ESK_KV_ROOT_KEYS, step->counted.keys);
     esk_store_u32(root + ESK_KV_ROOT_LIVE, step->counted.live);
@@ -282,39 +331,17 @@ static int root_write(struct esk_kv *kv, const struct step *step) {
     root[ESK_KV_ROOT_SALT_MAX] = kv->salt_max;
     esk_store_u32(root + ESK_KV_ROOT_HAND, step->hand);
     esk_store_u32(root + ESK_KV_ROOT_ENTERED, step->entered);
-    for (uint8_t i = 0; i < ESK_KV_SEGMENTS; i++) {
-        esk_store_u32(root + ESK_KV_ROOT_FROM + 4u * i, step->from[i]);
-    }
-    memcpy(root + ESK_KV_ROOT_HEAD, index->refs, refs);
+    memcpy(root + ESK_KV_ROOT_HEAD, esk_kv_refs(kv), refs);
     /* The records and pages that it names are durable before it is. */
     ESK_TRY(esk_region_barrier(&index->ring.region));
-    return page_write(kv, (uint16_t)(ESK_KV_ROOT_HEAD + refs),
-                      (uint32_t)ESK_KV_LEVEL_ROOT << ESK_KV_LEVEL_SHIFT, &ref);
-}
-
-/// Moves the hand over the step's leaves.
-static void hand_move(const struct esk_kv_index_open *index,
-                      struct step *step) {
-    uint32_t leaves = index->layout.leaves;
-    for (uint32_t leaf = step->first; leaf < step->first + step->count;
-         leaf++) {
-        uint32_t segment = esk_kv_segment(index, leaf);
-        bool is_first = leaf == 0 || esk_kv_segment(index, leaf - 1) != segment;
-        bool is_last =
-            leaf + 1 == leaves || esk_kv_segment(index, leaf + 1) != segment;
-        /* In a replay a step's mark may be before that of the step before. */
-        step->entered =
-            is_first ? step->settled : mark_min(step->entered, step->settled);
-        if ((((uint32_t)step->waits >> (leaf - step->first)) & 1u) != 0) {
-            /* What such a record replaces may be in no leaf: it is replayed. */
-            step->entered = step->from[segment];
-        }
-        if (is_last) {
-            step->from[segment] = mark_max(step->from[segment], step->entered);
-        }
+    ESK_TRY(page_write(kv, (uint16_t)(ESK_KV_ROOT_HEAD + refs),
+                       (uint32_t)ESK_KV_LEVEL_ROOT << ESK_KV_LEVEL_SHIFT,
+                       &ref));
+    if (kv->index->is_replaying) {
+        memcpy(esk_kv_replay_marks(kv), root + ESK_KV_ROOT_FROM,
+               ESK_KV_MARKS_BYTES);
     }
-    step->hand = step->first + step->count;
-    step->hand = step->hand == leaves ? 0 : step->hand;
+    return ESK_OK;
 }
 
 /// Frees the slots of what the step wrote.
@@ -380,9 +407,9 @@ static void junk_erase(struct esk_kv *kv) {
     struct esk_kv_index_open *index = esk_kv_index(kv);
     if (index->root == ESK_KV_NOWHERE) {
         esk_ring_drop(&index->ring, index->ring.head);
-    } else if (!index->is_begun) {
-        index->node_inner = ESK_KV_NOWHERE;
-        esk_ring_take_back(&index->ring, index->root + 1, index->node);
+    } else if (!kv->index->is_begun) {
+        index->node_inner = ESK_KV_NO_INNER;
+        esk_ring_take_back(&index->ring, index->root + 1, esk_kv_node(kv));
     }
 }
 
@@ -446,33 +473,31 @@ static int leaves_write(struct esk_kv *kv) {
     step.first = index->hand;
     step.count = left < ESK_KV_STEP_LEAVES ? left : ESK_KV_STEP_LEAVES;
     step.entered = index->entered;
-    memcpy(step.from, index->from, sizeof step.from);
     waits_find(kv, &step);
-    hand_move(index, &step);
     ESK_TRY(tail_drop(kv));
     ESK_TRY(inner_load(kv, step.first / layout->inner_leaves));
     for (uint32_t i = 0; i < step.count; i++) {
-        step.ref[i] = esk_kv_ref_load(index, index->node + ESK_ENVELOPE_BYTES,
-                                      step.first % layout->inner_leaves + i);
+        step.ref[i] =
+            esk_kv_ref_load(index, esk_kv_node(kv) + ESK_ENVELOPE_BYTES,
+                            step.first % layout->inner_leaves + i);
     }
     for (uint32_t i = 0; i < step.count; i++) {
         ESK_TRY(leaf_write(kv, &step, i));
     }
     uint32_t inner = step.first / layout->inner_leaves;
-    uint32_t before = esk_kv_ref_load(index, index->refs, inner);
+    uint32_t before = esk_kv_ref_load(index, esk_kv_refs(kv), inner);
     uint32_t ref = 0;
     ESK_TRY(inner_write(kv, &step, &ref));
-    ref_store(index, index->refs, inner, ref);
+    ref_store(index, esk_kv_refs(kv), inner, ref);
     int status = root_write(kv, &step);
     if (status != ESK_OK) {
-        ref_store(index, index->refs, inner, before);
+        ref_store(index, esk_kv_refs(kv), inner, before);
         return status;
     }
     index->root = index->ring.head - 1;
     index->settled = step.counted.mark;
-    index->hand = step.hand;
+    index->hand = (uint16_t)step.hand;
     index->entered = step.entered;
-    memcpy(index->from, step.from, sizeof step.from);
     if (step.hand == 0) {
         index->paced = step.settled;
     }
@@ -483,12 +508,11 @@ static int leaves_write(struct esk_kv *kv) {
 }
 
 static int step_make(struct esk_kv *kv) {
-    struct esk_kv_index_open *index = esk_kv_index(kv);
     bool is_limited = kv->index->is_limited;
     junk_erase(kv);
-    index->is_begun = true;
+    kv->index->is_begun = true;
     int status = leaves_write(kv);
-    index->is_begun = status == ESK_OK;
+    kv->index->is_begun = status == ESK_OK;
     kv->index->is_limited = is_limited;
     /* A round's pages always fit in blocks that are good. */
     return status == ESK_FULL ? ESK_E_WORN : status;
@@ -501,9 +525,6 @@ int esk_kv_index_forget(struct esk_kv *kv, uint32_t position) {
     uint32_t leaf = 0;
     if (!esk_kv_mark_before(mark, settled)) {
         return ESK_OK;
-    }
-    for (uint8_t i = 0; i < ESK_KV_SEGMENTS; i++) {
-        index->from[i] = mark_min(index->from[i], mark);
     }
     index->entered = mark_min(index->entered, mark);
     kv->index->limit = mark;
