@@ -140,7 +140,10 @@ static uint32_t block_position(struct search *search, uint32_t at,
         }
         if (trust == VALID) {
             int status = page_at(search, at + index, &found);
-            search->odd = search->odd || status == ESK_E_CORRUPT;
+            if (status == ESK_E_CORRUPT) {
+                search->odd = true;
+                torn = torn || (look == LOOK_WHOLE && index == 0);
+            }
             if (found == POSITION_NONE) {
                 continue;
             }

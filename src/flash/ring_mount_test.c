@@ -216,6 +216,32 @@ ESK_TEST(ring_mount_finds_the_newest_page_behind_damaged_ones_of_its_block) {
     }
 }
 
+/// Random bytes may look like the header of a page of some other lap.
+ESK_TEST(ring_mount_finds_the_newest_page_behind_bytes_like_a_header) {
+    static const struct esk_geometry large =
+        ESK_NOR(BLOCKS + FIRST, 4 * PAGES, 128);
+    for (uint32_t damaged = 1; damaged < 4 * PAGES - 1; damaged++) {
+        struct ring_fixture fixture;
+        uint8_t other[128];
+        uint32_t start = 8 * PAGES;
+        ESK_CONTEXT("%u pages damaged", (unsigned)damaged);
+        ring_fixture_start(&fixture, &large);
+        ring_fixture_append_many(&fixture, start + damaged + 1);
+        for (uint32_t at = start; at < start + damaged; at++) {
+            esk_page_id page = esk_ring_page(&fixture.ring, at);
+            ESK_CHECK_INT(esk_sim_peek(fixture.sim, page, other), ESK_OK);
+            esk_store_u32(other + ESK_ENVELOPE_SEQUENCE,
+                          at + 999 * esk_ring_pages(&fixture.ring));
+            ESK_CHECK_INT(
+                esk_sim_poke(fixture.sim, page, 0, other, sizeof other),
+                ESK_OK);
+        }
+        ring_fixture_mount(&fixture);
+        ESK_CHECK_INT(fixture.ring.head, start + damaged + 1);
+        ring_fixture_end(&fixture);
+    }
+}
+
 ESK_TEST(ring_mount_searches_between_lost_pages_and_one_of_a_lap_ago) {
     static const struct esk_geometry card =
         ESK_CARD(BLOCKS + FIRST, 2 * PAGES, 128);
