@@ -17,7 +17,6 @@
 enum {
     MANTISSA_BITS = 23,
     EXPONENT_BIAS = 127,
-    EXPONENT_MAX = 255,
     SHIFT_MAX = 31,
 };
 
@@ -32,8 +31,27 @@ static uint8_t decimal_fives(uint8_t decimals) {
     return fives;
 }
 
+/// `value` shifted by `count` bits, below 32. An 8-bit processor shifts a word
+/// bit by bit, but moves bytes.
+static ESK_APART uint32_t word_up(uint32_t value, uint8_t count) {
+    for (; SIZE_MAX == UINT16_MAX && count >= 8;
+         count = (uint8_t)(count - 8u)) {
+        value <<= 8;
+    }
+    return value << count;
+}
+
+static ESK_APART uint32_t word_down(uint32_t value, uint8_t count) {
+    for (; SIZE_MAX == UINT16_MAX && count >= 8;
+         count = (uint8_t)(count - 8u)) {
+        value >>= 8;
+    }
+    return value >> count;
+}
+
 static bool decimal_encode(uint32_t bits, uint8_t decimals, uint32_t *number) {
-    uint8_t exponent = (uint8_t)((bits >> MANTISSA_BITS) & EXPONENT_MAX);
+    uint8_t exponent =
+        (uint8_t)((uint16_t)(bits >> 16) >> (MANTISSA_BITS - 16));
     uint8_t fives = decimal_fives(decimals);
     if (bits == 0) {
         *number = 0;
@@ -48,15 +66,14 @@ static bool decimal_encode(uint32_t bits, uint8_t decimals, uint32_t *number) {
         return false; /* 2^24 and more has shift < 0, save for whole numbers */
     }
     uint32_t rounded = exact;
-    uint32_t unit = UINT32_C(1) << shift;
     if (shift > 0) {
-        rounded = (exact >> (shift - 1)) + 1u;
+        rounded = word_down(exact, (uint8_t)(shift - 1)) + 1u;
         rounded >>= 1;
     }
     if (rounded >= ESK_PACKED_DECIMAL_LIMIT) {
         return false;
     }
-    uint32_t back = rounded * unit;
+    uint32_t back = word_up(rounded, (uint8_t)shift);
     uint32_t error = exact > back ? exact - back : back - exact;
     if (error >= fives) {
         return false;
@@ -81,6 +98,10 @@ static uint32_t decimal_decode(uint32_t number, uint8_t decimals) {
     /* The largest multiple by a power of two whose quotient fits 25 bits: the
        mantissa, and one more to round by. 2^25 * 125 has 32 bits. */
     uint32_t least = (uint32_t)fives << (MANTISSA_BITS + 1);
+    while (!ESK_NO_SHORT_WAYS && left < least >> 8) {
+        left <<= 8;
+        exponent = (uint8_t)(exponent - 8u);
+    }
     while (left < least) {
         left <<= 1;
         exponent--;
@@ -91,8 +112,8 @@ static uint32_t decimal_decode(uint32_t number, uint8_t decimals) {
     if ((quotient & 1u) != 0 && (!exact || (mantissa & 1u) != 0)) {
         mantissa++; /* to 2^24 it carries into the exponent */
     }
-    return sign |
-           (((uint32_t)exponent << MANTISSA_BITS) + mantissa - MANTISSA_TOP);
+    /* As bytes: an 8-bit processor shifts a word by single bits. */
+    return sign | ((((uint32_t)exponent << 24) >> 1) + mantissa - MANTISSA_TOP);
 }
 
 const struct esk_packed_decimals esk_series_part_decimals = {

@@ -131,9 +131,14 @@ static ESK_OUT_OF_LINE bool fields_put(struct packed_call *call) {
         uint8_t left = call->packed->field_count;
         for (; left > 0; left--) {
             uint8_t *next = packed_part_next(field, part);
+            const uint8_t *from = call->row + field->offset;
             bool quiet = (*part & PACKED_IS_QUIET) != 0;
-            if (call->keep || quiet) {
-                const uint8_t *from = call->row + field->offset;
+            if (silent && quiet) {
+                /* as predicted: its step stays */
+                if (field->mode == ESK_PACKED_LINEAR) {
+                    esk_bytes_copy(part + 1, from, field->bytes);
+                }
+            } else if (call->keep || quiet) {
                 uint32_t change;
                 call->bare = false;
                 if (field->is_word) {
@@ -156,12 +161,10 @@ static ESK_OUT_OF_LINE bool fields_put(struct packed_call *call) {
                     if (change != 0) {
                         break;
                     }
-                } else if (!silent || !quiet) {
-                    if (call->bare) {
-                        value_put(call, field, from, part, change != 0);
-                    } else {
-                        code_put(call, change, part);
-                    }
+                } else if (call->bare) {
+                    value_put(call, field, from, part, change != 0);
+                } else {
+                    code_put(call, change, part);
                 }
             }
             part = next;
