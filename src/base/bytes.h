@@ -82,6 +82,33 @@ static inline uint8_t esk_bit(uint8_t number) {
 }
 #endif
 
+/// How many zeros `bits`, which is not 0, has below its lowest one; the number
+/// of its highest. For hosts, where each is an instruction.
+#if defined(__GNUC__)
+static inline uint8_t esk_zeros_below(uint64_t bits) {
+    return (uint8_t)__builtin_ctzll(bits);
+}
+static inline uint8_t esk_top_bit(uint32_t bits) {
+    return (uint8_t)(31 - __builtin_clz((unsigned)bits));
+}
+#else
+static inline uint8_t esk_zeros_below(uint64_t bits) {
+    uint8_t zeros = 0;
+    for (; (bits & 1u) == 0; bits >>= 1) {
+        zeros++;
+    }
+    return zeros;
+}
+static inline uint8_t esk_top_bit(uint32_t bits) {
+    uint8_t number = 0;
+    while (bits > 1) {
+        bits >>= 1;
+        number++;
+    }
+    return number;
+}
+#endif
+
 /// esk_store_u32 for a place that is stored to often: no call on AVR.
 #if defined(__AVR__)
 static inline void esk_store_u32_here(uint8_t *bytes, uint32_t value) {

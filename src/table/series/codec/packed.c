@@ -65,9 +65,16 @@ ESK_OUT_OF_LINE uint32_t esk_packed_change(struct packed_call *call,
             esk_store_u32(call->form, number);
             from = call->form;
         }
-        esk_bytes_copy(word, from, bytes);
-        esk_packed_add(word, part, (uint8_t)bytes, UINT8_MAX);
-        esk_packed_sign(word, (uint8_t)bytes);
+        if (ESK_HOST && bytes == 8) {
+            esk_store_u64(word, esk_load_u64(from) - esk_load_u64(part));
+        } else if (ESK_HOST && bytes == 4) {
+            uint32_t less = esk_load_u32(from) - esk_load_u32(part);
+            esk_store_u64(word, (uint64_t)(int64_t)(int32_t)less);
+        } else {
+            esk_bytes_copy(word, from, bytes);
+            esk_packed_add(word, part, (uint8_t)bytes, UINT8_MAX);
+            esk_packed_sign(word, (uint8_t)bytes);
+        }
         change = esk_load_u32(word);
         if (esk_load_u32(word + 4) + (change >> 31) != 0) {
             call->wide = true;

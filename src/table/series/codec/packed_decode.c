@@ -130,6 +130,42 @@ static ESK_OUT_OF_LINE_ON_HOSTS uint32_t code_get(struct packed_call *call,
     return minus ? ~(uint32_t)code : code;
 }
 
+/// code_get, from one word of 8 bytes, as long as the cell has so many more. A
+/// mark, and what is no code, is read by code_get.
+static ESK_IN_LINE uint32_t code_get_word(struct packed_call *call,
+                                          uint8_t *scale) {
+    if (call->end - call->at < (ptrdiff_t)sizeof(uint64_t)) {
+        return code_get(call, scale);
+    }
+    uint8_t left = call->left;
+    uint64_t word = esk_load_u64(call->at) << left | call->byte;
+    uint8_t low = packed_low_bits(*scale);
+    uint8_t zeros = esk_zeros_below(word | 1u << ESK_PACKED_ZEROS);
+    uint32_t high = zeros;
+    uint8_t used = (uint8_t)(zeros + 1u);
+    if (zeros == ESK_PACKED_ZEROS) {
+        uint8_t length = (uint8_t)(word >> ESK_PACKED_ZEROS) &
+                         ((1u << ESK_PACKED_LENGTH_BITS) - 1u);
+        low = (uint8_t)(low + length);
+        if (length < MARK_NONE || low > 31) {
+            return code_get(call, scale);
+        }
+        used = ESK_PACKED_ZEROS + ESK_PACKED_LENGTH_BITS;
+        high = 1;
+    }
+    packed_adapt(scale, zeros);
+    uint32_t below = (uint32_t)((UINT64_C(1) << low) - 1u);
+    uint32_t code = high << low | ((uint32_t)(word >> used) & below);
+    used = (uint8_t)(used + low);
+    /* The bits that are left of the byte that the code ends in. */
+    uint8_t bytes = (uint8_t)((used + 7u - left) >> 3);
+    left = (uint8_t)(left + 8u * bytes - used);
+    call->at += bytes;
+    call->left = left;
+    call->byte = (uint8_t)((word >> used) & ((1u << left) - 1u));
+    return (code & 1u) != 0 ? ~(code >> 1) : code >> 1;
+}
+
 /// Writes the f32 in order form or decimal at `value` to `to`. Returns false:
 /// it is no decimal.
 static bool f32_give(const struct packed_call *call, uint8_t mode,
@@ -170,9 +206,7 @@ static bool value_take(struct packed_call *call,
     uint8_t mode = field->mode;
     uint8_t *to = call->out + field->offset;
     if (mode != ESK_PACKED_RAW) {
-        esk_store_u32(call->word, change);
-        esk_packed_sign(call->word, 4);
-        esk_packed_add(value, call->word, (uint8_t)field->bytes, 0);
+        packed_add_change(call, field, value, change);
     }
     if (mode >= ESK_PACKED_FLOAT) {
         return f32_give(call, mode, value, to);
@@ -199,7 +233,8 @@ static ESK_IN_LINE void fields_get(struct packed_call *call) {
             if (field->mode == ESK_PACKED_RAW) {
                 raw_get(call, field, part);
             } else {
-                change = code_get(call, part);
+                change =
+                    ESK_HOST ? code_get_word(call, part) : code_get(call, part);
             }
         }
         if (call->mark == MARK_NONE) {

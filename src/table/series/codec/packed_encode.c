@@ -99,6 +99,41 @@ static ESK_OUT_OF_LINE void code_put(struct packed_call *call, uint32_t change,
     }
 }
 
+/// code_put, as one word of 8 bytes, as long as the cell has so many more.
+static ESK_IN_LINE void code_put_word(struct packed_call *call, uint32_t change,
+                                      uint8_t *scale) {
+    if (call->end - call->at < (ptrdiff_t)sizeof(uint64_t)) {
+        code_put(call, change, scale);
+        return;
+    }
+    uint8_t low = packed_low_bits(*scale);
+    bool minus = (change & ESK_ORDER_WORD_SIGN) != 0;
+    change <<= 1;
+    change = minus ? ~change : change;
+    uint32_t high = change >> low;
+    uint64_t below = change;
+    uint64_t code = 0;
+    uint8_t zeros = ESK_PACKED_ZEROS;
+    uint8_t bits = 0;
+    if (high < ESK_PACKED_ZEROS) {
+        zeros = (uint8_t)high;
+        code = UINT64_C(1) << zeros;
+        bits = (uint8_t)(zeros + 1u);
+    } else {
+        uint8_t length = esk_top_bit(high);
+        low = (uint8_t)(low + length);
+        code = (uint64_t)length << ESK_PACKED_ZEROS;
+        bits = ESK_PACKED_ZEROS + ESK_PACKED_LENGTH_BITS;
+    }
+    below &= (UINT64_C(1) << low) - 1u;
+    packed_adapt(scale, zeros);
+    code = (code | below << bits) << call->bit | *call->at;
+    esk_store_u64(call->at, code);
+    bits = (uint8_t)(call->bit + bits + low);
+    call->at += bits >> 3;
+    call->bit = bits & 7u;
+}
+
 /// Writes the value of a field that has no code: whether a raw field changed,
 /// and its bytes; an f32 that is no decimal.
 static void value_put(struct packed_call *call,
@@ -163,6 +198,8 @@ static ESK_OUT_OF_LINE bool fields_put(struct packed_call *call) {
                     }
                 } else if (call->bare) {
                     value_put(call, field, from, part, change != 0);
+                } else if (ESK_HOST) {
+                    code_put_word(call, change, part);
                 } else {
                     code_put(call, change, part);
                 }

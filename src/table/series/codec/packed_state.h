@@ -5,6 +5,8 @@
 #ifndef ESK_TABLE_SERIES_CODEC_PACKED_STATE_H
 #define ESK_TABLE_SERIES_CODEC_PACKED_STATE_H
 
+#include <stddef.h>
+
 #include "base/bytes.h"
 #include "base/inline.h"
 #include "base/order.h"
@@ -113,6 +115,18 @@ static inline void packed_call_keep(const struct packed_call *call) {
 /// Sets `scale` for a code whose quotient was `zeros`, or more.
 void esk_packed_adapt(uint8_t *scale, uint8_t zeros);
 
+/// The same, in line on hosts.
+static inline void packed_adapt(uint8_t *scale, uint8_t zeros) {
+    if (!ESK_HOST) {
+        esk_packed_adapt(scale, zeros);
+        return;
+    }
+    uint8_t now = *scale & (uint8_t)~PACKED_IS_QUIET;
+    uint8_t less = zeros == 0 && now > 0 ? 1 : 0;
+    uint8_t more = zeros > 1 && now < ESK_PACKED_SCALE_MAX - 1 ? 2 : 0;
+    *scale = (uint8_t)(*scale + more - less);
+}
+
 /// Adds the number of `count` bytes at `from` to that at `to`. With a `flip` of
 /// UINT8_MAX subtracts it.
 void esk_packed_add(uint8_t *to, const uint8_t *from, uint8_t count,
@@ -120,6 +134,23 @@ void esk_packed_add(uint8_t *to, const uint8_t *from, uint8_t count,
 
 /// Extends the sign of the number of `bytes` bytes to 8 bytes.
 void esk_packed_sign(uint8_t *number, uint8_t bytes);
+
+/// Adds `change`, which has a sign, to the number at `to` of a field that is
+/// not raw.
+static inline void packed_add_change(struct packed_call *call,
+                                     const struct esk_packed_field *field,
+                                     uint8_t *to, uint32_t change) {
+    if (ESK_HOST && field->bytes == 8) {
+        uint64_t wide = (uint64_t)(int64_t)(int32_t)change;
+        esk_store_u64(to, esk_load_u64(to) + wide);
+    } else if (ESK_HOST && field->bytes == 4) {
+        esk_store_u32(to, esk_load_u32(to) + change);
+    } else {
+        esk_store_u32(call->word, change);
+        esk_packed_sign(call->word, 4);
+        esk_packed_add(to, call->word, (uint8_t)field->bytes, 0);
+    }
+}
 
 /// The change from the value of the row before, in `part`, to the value at
 /// `from`. With call->keep the value becomes that of the row before. Of a raw
