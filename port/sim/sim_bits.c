@@ -15,14 +15,6 @@
 
 #include "port/sim/sim_internal.h"
 
-static uint32_t sim_bit_count(const uint8_t *bits, size_t bytes) {
-    uint32_t count = 0;
-    for (size_t i = 0; i < bytes; i++) {
-        count += (uint32_t)__builtin_popcount(bits[i]);
-    }
-    return count;
-}
-
 bool esk_sim_page_is_corrected(const struct esk_sim *sim, esk_page_id page) {
     const struct sim_content *content =
         sim->contents[sim_page_block(sim, page)];
@@ -69,8 +61,14 @@ int esk_sim_read_faulty(struct esk_sim *sim, esk_page_id page, uint16_t offset,
     const uint8_t *flips = content->faults + at;
     const uint8_t *weak = flips + sim->block_bytes;
     uint8_t *errors = sim->scratch;
+    bool has_weak = !sim_bits_are_zero(weak, geometry->page_bytes);
+    if (!has_weak && sim_bits_are_zero(flips, geometry->page_bytes)) {
+        sim_copy_xor(buffer, content->bytes + at + offset, bytes,
+                     geometry->erased_value);
+        return ESK_OK;
+    }
     memset(errors, 0, geometry->page_bytes);
-    if (sim_bit_count(weak, geometry->page_bytes) != 0) {
+    if (has_weak) {
         esk_sim_random_mask(sim, errors, geometry->page_bytes, 4);
     }
     for (uint32_t i = 0; i < geometry->page_bytes; i++) {
@@ -130,10 +128,6 @@ static void sim_program_changes(const struct esk_sim *sim,
             kept[i] = (uint8_t)(visible & ~data);
         }
     }
-}
-
-static bool sim_bits_are_zero(const uint8_t *bits, size_t bytes) {
-    return sim_bit_count(bits, bytes) == 0;
 }
 
 /// Programs where a fault exists or happens. As esk_sim_program_bits.

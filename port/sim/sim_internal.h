@@ -175,6 +175,28 @@ static inline uint32_t sim_page_count(const struct esk_sim *sim) {
     return sim->device.geometry.block_count * sim->device.geometry.block_pages;
 }
 
+/// The set bits of `bits`.
+static inline uint32_t sim_bit_count(const uint8_t *bits, size_t bytes) {
+    uint32_t count = 0;
+    size_t i = 0;
+    for (; i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, bits + i, sizeof word);
+        if (word != 0) { /* most are */
+            count += (uint32_t)__builtin_popcountll(word);
+        }
+    }
+    for (; i < bytes; i++) {
+        count += (uint32_t)__builtin_popcount(bits[i]);
+    }
+    return count;
+}
+
+/// Whether no bit of `bits`, at least a byte, is set.
+static inline bool sim_bits_are_zero(const uint8_t *bits, size_t bytes) {
+    return bits[0] == 0 && memcmp(bits, bits + 1, bytes - 1) == 0;
+}
+
 /// Copies `bytes` bytes, each xor `with`. Eight at a time, because a simulated
 /// read or program is mostly this.
 static inline void sim_copy_xor(uint8_t *to, const uint8_t *from, size_t bytes,

@@ -66,14 +66,6 @@ enum esk_sim_cut_mode esk_sim_cut_taken(struct esk_sim *sim, uint64_t op) {
                                    esk_sim_random_below(sim, 5));
 }
 
-static uint32_t sim_bit_count(const uint8_t *bits, size_t bytes) {
-    uint32_t count = 0;
-    for (size_t i = 0; i < bytes; i++) {
-        count += (uint32_t)__builtin_popcount(bits[i]);
-    }
-    return count;
-}
-
 /// Clears all bits of `bits` but the `ordinal`-th of its set bits.
 static void sim_bit_keep(uint8_t *bits, size_t bytes, uint32_t ordinal) {
     for (size_t i = 0; i < bytes; i++) {
