@@ -8,13 +8,18 @@
 #include <stdint.h>
 
 /// Entries of the checksums' tables, 16 (two tables, 192 bytes of constants) or
-/// 256 (1.5 KB). Changes no value. Cycles for 512 bytes on an ATmega2560, -Os:
+/// 256 (1.5 KB; a host's). Changes no value. Cycles for 512 bytes on an
+/// ATmega2560, -Os:
 ///
 ///              16        256
 ///     CRC-32C  34,900    11,800    (256: four byte tables, in assembly)
 ///     CRC-16   22,000     6,700    (256: two byte tables, in assembly)
 #ifndef ESK_CRC_TABLE
+#if SIZE_MAX > UINT32_MAX
+#define ESK_CRC_TABLE 256
+#else
 #define ESK_CRC_TABLE 16
+#endif
 #endif
 
 /// Continues a CRC-32C over `count` bytes. Start with any seed; there is no
