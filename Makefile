@@ -201,7 +201,7 @@ demo: setup-demo ## make a volume, write sensor data, query it, show it
 .PHONY: test
 test: setup-test ## unit, contract, regression, Python tests; DEEP=1: all rounds
 	@$(MAKE) FLAVOUR=release libraries
-	@$(MAKE) FLAVOUR=test tests shapes powercuts
+	@$(MAKE) FLAVOUR=test tests shapes $(if $(DEEP),powercuts)
 	@$(foreach f,$(SHAPES),$(MAKE) FLAVOUR=$(f) shapes &&) true
 	@$(MAKE) FLAVOUR=uncounted $(uncounted_program)
 	@$(MAKE) FLAVOUR=narrow $(narrow_programs)

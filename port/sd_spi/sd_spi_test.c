@@ -198,7 +198,7 @@ ESK_TEST(series_on_sd_survives_power_cuts) {
                                   .chip = &model->chip,
                                   .device = &sd.device,
                                   .start = start,
-                                  .cuts = 100};
+                                  .cuts = esk_test_rounds(25, 100)};
         chip_series_run(&run, i + 51);
     }
 }

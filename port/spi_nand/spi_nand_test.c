@@ -185,7 +185,7 @@ ESK_TEST(series_on_nand_survives_power_cuts) {
                               .chip = &model->chip,
                               .device = &nand.device,
                               .start = start,
-                              .cuts = 200};
+                              .cuts = esk_test_rounds(50, 200)};
     chip_series_run(&run, 21);
 }
 

@@ -67,7 +67,7 @@ ESK_TEST(tree_is_a_sorted_array_on_every_part_with_every_store_and_key) {
         bool overwrites = (part->geometry.flags & ESK_MEDIUM_OVERWRITE) != 0;
         uint8_t store = overwrites ? ESK_STORE_INPLACE : ESK_STORE_WANDERING;
         for (; store <= ESK_STORE_TNC; store++) {
-            uint32_t step = esk_test_is_deep() ? 1 : 4;
+            uint32_t step = esk_test_is_deep() ? 1 : 7;
             uint32_t key = (uint32_t)(i + store) % step;
             for (; key < ESK_MODEL_TREE_KEY_TYPES; key += step) {
                 part_run(part, store, key);

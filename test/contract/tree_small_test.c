@@ -12,7 +12,7 @@
 #include "test/harness/esk_test.h"
 
 enum {
-    EVERY = 59, ///< one region in so many is tried
+    EVERY = 149, ///< one region in so many is tried
     EVERY_DEEP = 13,
     REGIONS = 5 * 6 * 11 * 6 * 5 * 6,
     KEYS_MAX = 3000,

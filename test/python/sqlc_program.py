@@ -11,6 +11,8 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from eskerdb import Simulator, Volume
 from eskerdb.kv_value import Stored
 from eskerdb.sql import parse, tables
@@ -40,6 +42,11 @@ COMPILERS = {
         "-Os",
     ],
 }
+# As parameters of a test: the host's alone, unless the run is deep.
+EACH_COMPILER = [
+    pytest.param(name, marks=[] if name == "gcc" else pytest.mark.deep)
+    for name in COMPILERS
+]
 _PRINT = {
     "bool": ('"%d"', "(int)({})"),
     "double": ('"%.17g"', "{}"),

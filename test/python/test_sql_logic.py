@@ -181,6 +181,7 @@ def ready(machine, path) -> list[logic.Record]:
 
 
 @pytest.mark.parametrize("path", FILES)
+@pytest.mark.deep
 def test_duckdb_gives_the_same_rows(machine, path):
     queries = ready(machine, path)
     opened = machine.engine.opened.values()

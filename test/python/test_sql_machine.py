@@ -305,6 +305,7 @@ def test_random_statements_give_the_rows_of_sqlite(engines):
     assert run_count > STATEMENTS * 0.8, (run_count, refused)
 
 
+@pytest.mark.deep
 def test_random_statements_give_the_rows_of_duckdb(engines):
     """DuckDB with the settings that `esker query` gives it."""
     engine, _ = engines

@@ -8,6 +8,7 @@
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from eskerdb.cli.statements import with_values
 from eskerdb.sql import tables
@@ -88,6 +89,7 @@ def table() -> list[str]:
     return lines
 
 
+@pytest.mark.deep
 def test_the_table_of_engines_is_what_they_compile():
     text = (ROOT / "docs/sql.md").read_text(encoding="utf-8")
     missing = [line for line in table() if line not in text]

@@ -394,15 +394,17 @@ def test_compiled_queries_give_the_rows_of_sqlite(tmp_path):
     check(case(), tmp_path)
 
 
+@pytest.mark.deep
 def test_generated_code_reads_packed_series(tmp_path):
     check(case(codec="packed"), tmp_path)
 
 
+@pytest.mark.deep
 def test_a_pause_changes_no_row(tmp_path):
     check(case(step_pages=1), tmp_path)
 
 
-@pytest.mark.parametrize("compiler", sp.COMPILERS)
+@pytest.mark.parametrize("compiler", sp.EACH_COMPILER)
 def test_compiled_queries_have_no_warning(tmp_path, compiler):
     if not sp.has(compiler):
         pytest.skip(f"{compiler} is not installed")
@@ -754,7 +756,7 @@ def test_orders_of_more_rows_than_memory_go_through_a_scratch(
             assert same_rows(found[name][0], expected, ordered), name
 
 
-@pytest.mark.parametrize("compiler", sp.COMPILERS)
+@pytest.mark.parametrize("compiler", sp.EACH_COMPILER)
 def test_orders_through_a_scratch_have_no_warning(tmp_path, compiler):
     if not sp.has(compiler):
         pytest.skip(f"{compiler} is not installed")

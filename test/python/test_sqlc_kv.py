@@ -107,6 +107,7 @@ def lite():
 
 
 @pytest.mark.parametrize("step_pages", [0, 1])
+@pytest.mark.deep
 def test_random_statements_give_the_rows_of_sqlite(tmp_path, lite, step_pages):
     dice = random.Random(SEED + step_pages)
     chosen, refused = {}, 0
@@ -212,7 +213,7 @@ def test_an_empty_key_and_one_that_is_too_long_find_nothing(tmp_path):
     assert found == {"b": ([], LIMIT), "d": ([], LIMIT)}
 
 
-@pytest.mark.parametrize("compiler", sp.COMPILERS)
+@pytest.mark.parametrize("compiler", sp.EACH_COMPILER)
 def test_queries_of_kv_tables_compile_without_a_warning(tmp_path, compiler):
     if not sp.has(compiler):
         pytest.skip(f"{compiler} is not installed")

@@ -4,6 +4,8 @@
 
 import os
 
+import pytest
+
 import sqlc_program as sp
 from eskerdb import Geometry
 from eskerdb.sql.access import Limits
@@ -58,6 +60,7 @@ def accepted(folder) -> tuple[dict[str, str], dict[str, int]]:
     return chosen, refused
 
 
+@pytest.mark.deep
 def test_random_statements_give_the_rows_of_sqlite(tmp_path):
     chosen, refused = accepted(tmp_path)
     made = case(

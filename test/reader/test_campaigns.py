@@ -154,6 +154,7 @@ def rows_of_core(path):
 @pytest.mark.parametrize(
     "campaign", ["powercut", "powercut_tree", "powercut_kv"]
 )
+@pytest.mark.deep
 def test_rows_after_a_cut_are_those_that_the_core_reads(campaign, tmp_path):
     differ, rows = [], 0
     for path in images_of(campaign, tmp_path, IMAGES // 2):

@@ -159,6 +159,7 @@ def test_a_packed_series_has_modes_cells_and_a_sealed_page():
     assert [at for at, page in pages.items() if page.sealed] == [max(pages)]
 
 
+@pytest.mark.deep
 def test_a_flipped_byte_of_a_packed_page_costs_its_rows():
     whole = read_series(image_of(PACKED), 15)
     for at in pages_of(image_of(PACKED), 0x58):
@@ -228,6 +229,7 @@ def test_a_flipped_byte_of_a_data_page_costs_its_rows():
 
 
 @pytest.mark.parametrize("name", TREES)
+@pytest.mark.deep
 def test_a_flipped_byte_of_any_used_page_is_noticed(name):
     """Each page of the tree's region: other rows, or none at all."""
     volume = volume_of(bytes(image_of(name)))

@@ -134,6 +134,7 @@ def test_golden_tables_have_all_that_the_document_names(name):
 
 
 @pytest.mark.parametrize("name", ROUNDS)
+@pytest.mark.deep
 def test_a_flipped_byte_costs_no_more_than_records(name):
     """What is read is a value that a key had at some time."""
     whole = (GOLDEN / name).read_bytes()

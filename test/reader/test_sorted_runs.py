@@ -185,6 +185,7 @@ def test_a_changed_bit_of_a_run_page_is_noticed():
 
 
 @pytest.mark.parametrize("name", IMAGES)
+@pytest.mark.deep
 def test_a_run_without_its_closing_page_does_not_count(name):
     whole = [(r.first, r.span) for r in runs_of(*table_of(image_of(name)))]
     for at in pages_of(image_of(name), SORTED_KIND, CLOSING):
@@ -198,6 +199,7 @@ def test_a_run_without_its_closing_page_does_not_count(name):
 
 
 @pytest.mark.parametrize("name", IMAGES)
+@pytest.mark.deep
 def test_a_lost_page_of_a_run_is_known(name):
     counted, known = runs_of(*table_of(image_of(name))), 0
     spans = [(run.first, run.span) for run in counted]

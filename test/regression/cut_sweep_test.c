@@ -81,7 +81,7 @@ static void region_run(const struct region *region, uint8_t store,
     tree_make(&model, region, store, sparse);
     ESK_CHECK_INT(esk_sim_clone(&sim, model.sim), ESK_OK);
     full = model;
-    uint32_t step = esk_test_rounds(3, 1);
+    uint32_t step = esk_test_rounds(7, 1);
     for (uint32_t cut = 1; cut <= CUTS; cut += step) {
         ESK_CONTEXT("store %u, %u blocks of %u pages of %u, sparse %d, cut %u",
                     store, region->blocks, region->geometry.block_pages,

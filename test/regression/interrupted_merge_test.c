@@ -88,7 +88,7 @@ ESK_TEST(merge_that_is_cut_on_any_level_loses_no_page) {
         for (uint8_t order = 0; order < ORDERS; order++) {
             uint32_t programs = 0;
             while (!cut_try(store, order, programs)) {
-                programs++;
+                programs += esk_test_rounds(5, 1);
             }
             ESK_CHECK(programs > ROWS);
         }
