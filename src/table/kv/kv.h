@@ -334,6 +334,9 @@ bool esk_kv_slot_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot);
 /// Finds the slot with the smallest hash from `hash` on. Returns whether there
 /// is one.
 bool esk_kv_slot_next(const struct esk_kv *kv, uint32_t hash, uint32_t *slot);
+/// The same two where keys stand in any slot.
+bool esk_kv_list_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot);
+bool esk_kv_list_next(const struct esk_kv *kv, uint32_t hash, uint32_t *slot);
 /// The address in a slot; ESK_KV_NOWHERE: free.
 uint32_t esk_kv_slot_address(const struct esk_kv *kv, uint32_t slot);
 /// Whether the record in a slot that is taken is a delete; false in a table

@@ -19,6 +19,10 @@
 /// So a search is binary: an index is written in turn, and the hashes whose
 /// turn comes next have more keys than slots, which stand far from home.
 /// Without an index a key stands a few slots from its home.
+///
+/// In a program with the shape of a small table the pending table is a *list*:
+/// a key stands in any slot. That takes less code; a search compares the hashes
+/// of all slots.
 #include "table/kv/kv.h"
 
 static uint8_t *slot_at(const struct esk_kv *kv, uint32_t slot) {
@@ -42,6 +46,13 @@ void esk_kv_number_store(uint8_t *bytes, uint8_t count, uint32_t value) {
 
 uint32_t esk_kv_slot_hash(const struct esk_kv *kv, uint32_t slot) {
     return esk_kv_number(slot_at(kv, slot), esk_kv_hash_bytes(kv));
+}
+
+/// Whether the table is a list: without an index, and with short addresses.
+static inline bool is_list(const struct esk_kv *kv) {
+    (void)kv;
+    return ESK_SHAPED_KV(!esk_kv_has_index(kv) && esk_kv_address_bytes(kv) == 2,
+                         false);
 }
 
 /// Where a key's slots begin: its hash's share of the table, by 16 bits of it.
@@ -123,13 +134,38 @@ static uint32_t slots_before(const struct esk_kv *kv, uint32_t home,
     return before;
 }
 
-bool esk_kv_slot_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
+static bool order_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
     uint32_t home = slot_home(kv, hash);
     uint32_t at = home + slots_before(kv, home, hash);
     at -= at >= kv->slot_count ? kv->slot_count : 0;
     *slot = at;
     return esk_kv_slot_address(kv, at) != ESK_KV_NOWHERE &&
            esk_kv_slot_hash(kv, at) == hash;
+}
+
+bool esk_kv_list_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
+    uint32_t none = UINT32_MAX >> (32u - 8u * esk_kv_hash_bytes(kv));
+    uint32_t at = kv->slot_count;
+    while (at > 0) {
+        at--;
+        uint32_t is = esk_kv_slot_hash(kv, at);
+        if (is != hash && is != none) {
+            continue; /* most slots */
+        }
+        bool is_free = esk_kv_slot_address(kv, at) == ESK_KV_NOWHERE;
+        if (is_free || is == hash) {
+            *slot = at;
+        }
+        if (!is_free && is == hash) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool esk_kv_slot_find(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
+    return is_list(kv) ? esk_kv_list_find(kv, hash, slot)
+                       : order_find(kv, hash, slot);
 }
 
 /// Stores an address, with the bit.
@@ -148,7 +184,7 @@ void esk_kv_slot_set(struct esk_kv *kv, uint32_t slot, uint32_t hash,
     if (esk_kv_slot_address(kv, slot) == ESK_KV_NOWHERE ||
         esk_kv_slot_hash(kv, slot) != hash) {
         kv->pending++;
-        while (esk_kv_slot_address(kv, end) != ESK_KV_NOWHERE) {
+        while (!is_list(kv) && esk_kv_slot_address(kv, end) != ESK_KV_NOWHERE) {
             end = slot_next(kv, end);
         }
     }
@@ -165,7 +201,7 @@ void esk_kv_slot_set(struct esk_kv *kv, uint32_t slot, uint32_t hash,
 void esk_kv_slot_free(struct esk_kv *kv, uint32_t slot) {
     uint32_t next = slot_next(kv, slot);
     /* Keys that are not at home move back. */
-    while (esk_kv_slot_address(kv, next) != ESK_KV_NOWHERE &&
+    while (!is_list(kv) && esk_kv_slot_address(kv, next) != ESK_KV_NOWHERE &&
            slot_home(kv, esk_kv_slot_hash(kv, next)) != next) {
         slot_copy(kv, slot, next);
         slot = next;
@@ -186,7 +222,7 @@ void esk_kv_slot_take(struct esk_kv *kv, uint32_t hash, uint32_t address,
     }
 }
 
-bool esk_kv_slot_next(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
+static bool order_next(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
     uint32_t home = slot_home(kv, hash);
     uint32_t at = home + slots_before(kv, home, hash);
     while (at < kv->slot_count &&
@@ -198,6 +234,26 @@ bool esk_kv_slot_next(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
     return at < kv->slot_count ||
            (esk_kv_slot_address(kv, *slot) != ESK_KV_NOWHERE &&
             slot_home(kv, esk_kv_slot_hash(kv, *slot)) > *slot);
+}
+
+bool esk_kv_list_next(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
+    uint32_t best = UINT32_MAX;
+    bool is_there = false;
+    for (uint32_t at = 0; at < kv->slot_count; at++) {
+        uint32_t is = esk_kv_slot_hash(kv, at);
+        if (is >= hash && is <= best &&
+            esk_kv_slot_address(kv, at) != ESK_KV_NOWHERE) {
+            best = is;
+            *slot = at;
+            is_there = true;
+        }
+    }
+    return is_there;
+}
+
+bool esk_kv_slot_next(const struct esk_kv *kv, uint32_t hash, uint32_t *slot) {
+    return is_list(kv) ? esk_kv_list_next(kv, hash, slot)
+                       : order_next(kv, hash, slot);
 }
 
 uint32_t esk_kv_slot_position(const struct esk_kv *kv, uint32_t slot) {

@@ -16,6 +16,14 @@ static struct esk_kv_index some_index = {.part = &esk_kv_part_index};
 static struct esk_kv table = {
     .slots = memory, .slot_count = SLOTS, .hash_bytes = 2, .address_bytes = 3};
 
+/// How a table is searched.
+struct searches {
+    bool (*find)(const struct esk_kv *kv, uint32_t hash, uint32_t *slot);
+    bool (*next)(const struct esk_kv *kv, uint32_t hash, uint32_t *slot);
+};
+static const struct searches order = {esk_kv_slot_find, esk_kv_slot_next};
+static const struct searches list = {esk_kv_list_find, esk_kv_list_next};
+
 static uint32_t state = 1;
 
 static uint32_t draw(uint32_t below) {
@@ -23,12 +31,12 @@ static uint32_t draw(uint32_t below) {
     return (uint32_t)((uint64_t)state * below >> 32);
 }
 
-/// All keys by esk_kv_slot_next, in the order of hashes.
-static void walk_check(void) {
+/// All keys, in the order of hashes.
+static void walk_check(const struct searches *by) {
     uint32_t hash = 0;
     uint32_t slot = 0;
     uint32_t count = 0;
-    while (esk_kv_slot_next(&table, hash, &slot)) {
+    while (by->next(&table, hash, &slot)) {
         uint32_t is = esk_kv_slot_hash(&table, slot);
         ESK_CHECK(is >= hash);
         for (; hash < is; hash++) {
@@ -45,7 +53,7 @@ static void walk_check(void) {
 }
 
 /// Hashes crowd at the table's ends, and in a part that moves.
-static void slots_check(struct esk_kv_index *index) {
+static void slots_check(const struct searches *by, struct esk_kv_index *index) {
     table.index = index;
     memset(addresses, 0, sizeof addresses);
     esk_kv_slots_clear(&table);
@@ -55,7 +63,7 @@ static void slots_check(struct esk_kv_index *index) {
         uint32_t hash = (middle - width / 2 + draw(width)) % HASHES;
         uint32_t slot = 0;
         ESK_CONTEXT("step %u, hash %u", step, hash);
-        bool is_there = esk_kv_slot_find(&table, hash, &slot);
+        bool is_there = by->find(&table, hash, &slot);
         ESK_CHECK_INT(is_there, addresses[hash] != 0);
         if (is_there && draw(2) == 0) {
             esk_kv_slot_free(&table, slot);
@@ -68,24 +76,29 @@ static void slots_check(struct esk_kv_index *index) {
             /* It is full: the next keys go, up to a drawn number. */
             uint32_t from = draw(HASHES);
             for (uint32_t left = draw(SLOTS);
-                 left > 0 && esk_kv_slot_next(&table, from, &slot); left--) {
+                 left > 0 && by->next(&table, from, &slot); left--) {
                 from = esk_kv_slot_hash(&table, slot);
                 addresses[from] = 0;
                 esk_kv_slot_free(&table, slot);
             }
         }
         if (step % 10 == 0) {
-            walk_check();
+            walk_check(by);
         }
     }
 }
 
 ESK_TEST(kv_slots_find_every_key_where_hashes_crowd) {
-    slots_check(NULL);
+    slots_check(&order, NULL);
 }
 
 ESK_TEST(kv_slots_of_an_index_know_which_records_are_deletes) {
-    slots_check(&some_index);
+    slots_check(&order, &some_index);
+}
+
+/// A key gets the first free slot, whatever its hash is.
+ESK_TEST(kv_slots_in_a_list_find_every_key) {
+    slots_check(&list, NULL);
 }
 
 ESK_TEST_MAIN()
