@@ -13,7 +13,8 @@ plan, access, ordered, base, joins, planner
                     how it is done: a tree of operators
 emit, kv_conditions, push
                     the calls by which a plan is written by a back end
-assemble, bytes_expr, bytes_backend
+assemble, bytes_expr, bytes_variables, bytes_scans, bytes_aggregates,
+bytes_records, bytes_backend
                     the back end for the machine of src/query
 tables, parameter, engine, explain
                     over open tables, and shown
