@@ -120,7 +120,7 @@ CFLAGS_shape_kv_index := -O1 -g1 -DESK_ASSERTS=1 \
     '-DESK_SHAPE="test/shape/kv_index_shape.h"'
 
 CC_shape_bare := gcc
-CFLAGS_shape_bare := -O1 -g1 -DESK_ASSERTS=1 \
+CFLAGS_shape_bare := -O1 -g1 -DESK_ASSERTS=1 -DESK_SHAPE_STEPS=0 \
     '-DESK_SHAPE="test/shape/bare_shape.h"'
 
 # A core for one table has only its kind.

@@ -116,6 +116,11 @@ static const struct esk_series_options esk_shape_options = ESK_SHAPE_OPTIONS;
 #ifndef ESK_SHAPE_SNAPSHOTS
 #define ESK_SHAPE_SNAPSHOTS 0
 #endif
+/* Whether esk_volume_step collects: -DESK_SHAPE_STEPS=0 for a program that does
+   not call it. */
+#ifndef ESK_SHAPE_STEPS
+#define ESK_SHAPE_STEPS 1
+#endif
 static const struct esk_kv_options esk_shape_kv = ESK_SHAPE_KV;
 #endif
 #ifdef ESK_SHAPE_TREE

@@ -143,7 +143,8 @@ static int log_mount(struct esk_kv *kv, const struct esk_kv_entry *entry) {
     ESK_TRY(esk_ring_open(&kv->log, kv->table.volume, &config, &kv->stats,
                           kv->frame));
     kv->live_percent = entry->options.live_percent & 0x7Fu;
-    kv->log.collect = esk_kv_collect;
+    kv->log.collect =
+        ESK_SHAPED_KV(ESK_SHAPE_STEPS != 0, true) ? esk_kv_collect : NULL;
     kv->log.owner = kv;
     esk_table_ring_add(&kv->table, &kv->log);
     return ESK_OK;
