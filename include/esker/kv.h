@@ -484,7 +484,8 @@ struct esk_kv_stats {
     uint32_t pages_lost; ///< damaged pages that the open met: their records are
                          ///< lost, and older values may be back
     uint32_t newest_unread; ///< newest pages that the open could not read, or
-        ///< not to their end: torn by power loss, or damaged
+        ///< not to their end: torn by power loss, or damaged; with
+        ///< ESK_COUNTERS=0 only those before the head that it could not read
     uint32_t records_lost; ///< of keys, that could not be read
     uint32_t page_reads;
     uint32_t programs;

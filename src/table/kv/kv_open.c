@@ -4,6 +4,7 @@
 /// Opening a kv table: mounts its log, and replays it into the pending table.
 #include "table/kv/kv_open.h"
 #include "base/arena.h"
+#include "base/counter.h"
 #include "table/kv/kv_replay.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
@@ -189,7 +190,7 @@ static int record_apply(struct esk_kv *kv, struct esk_kv_walk *walk,
 /// begins with neither: the newest pages may have been there.
 static int next_block_look(struct esk_kv *kv) {
     const struct esk_ring *ring = &kv->log;
-    if (esk_ring_rest(ring, ring->head) != 0) {
+    if (!ESK_COUNTERS || esk_ring_rest(ring, ring->head) != 0) {
         return ESK_OK;
     }
     int status = esk_region_read(&ring->region, esk_ring_page(ring, ring->head),
