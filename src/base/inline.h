@@ -17,6 +17,9 @@
 /// ESK_OUT_OF_LINE_ON_CHIPS: not inlined, but by a host.
 /// ESK_OUT_OF_LINE_ON_HOSTS: not inlined, but by a chip.
 ///
+/// ESK_OUT_OF_LINE_WHERE_FAST: not inlined, but in a build for size: what is
+/// seldom needed, apart from what is needed often.
+///
 /// And functions into which a host inlines the functions of the same file that
 /// they call: with wide registers a short function is less work than its call.
 #ifndef ESK_BASE_INLINE_H
@@ -64,6 +67,12 @@
 #define ESK_SMALL (!ESK_HOST)
 #else
 #define ESK_SMALL 0
+#endif
+
+#if defined(__OPTIMIZE_SIZE__)
+#define ESK_OUT_OF_LINE_WHERE_FAST
+#else
+#define ESK_OUT_OF_LINE_WHERE_FAST ESK_OUT_OF_LINE
 #endif
 
 /// Whether this is a build for size for a 32-bit chip: a second, shorter way

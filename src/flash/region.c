@@ -17,8 +17,9 @@ static const struct esk_device *device_of(const struct esk_region *region) {
     return esk_volume_device(region->volume);
 }
 
-int esk_region_peek(const struct esk_region *region, esk_page_id page,
-                    uint16_t offset, uint8_t *buffer, uint16_t bytes) {
+/// esk_region_peek, inlined.
+static inline int peek(const struct esk_region *region, esk_page_id page,
+                       uint16_t offset, uint8_t *buffer, uint16_t bytes) {
     const struct esk_device *device = device_of(region);
     int status = ESK_E_IO;
     for (uint8_t i = 0; i < TRANSFERS && status == ESK_E_IO; i++) {
@@ -27,17 +28,59 @@ int esk_region_peek(const struct esk_region *region, esk_page_id page,
     return status == ESK_OK || status == ESK_E_CORRUPT ? status : ESK_E_IO;
 }
 
+int esk_region_peek(const struct esk_region *region, esk_page_id page,
+                    uint16_t offset, uint8_t *buffer, uint16_t bytes) {
+    return peek(region, page, offset, buffer, bytes);
+}
+
+/// The reads of a page so far.
+struct looks {
+    uint16_t proven; ///< by the last one
+    uint8_t count;
+    bool erased; ///< in every read
+};
+
+/// Whether a page has to be read again that is not valid as a whole.
+/// status   of the read; out: of the page, if it is not read again.
+static ESK_OUT_OF_LINE_WHERE_FAST bool
+looks_again(const struct esk_region *region, const uint8_t *buffer,
+            uint16_t proven, struct looks *looks, int *status) {
+    if (proven == 0) {
+        bool blank =
+            *status == ESK_OK &&
+            esk_bytes_are(buffer, esk_envelope_page_bytes(&region->envelope),
+                          esk_envelope_erased(&region->envelope));
+        *status = blank ? ESK_NOT_FOUND : ESK_E_CORRUPT;
+    }
+    looks->count++;
+    if (looks->count == LOOKS_MAX ||
+        (looks->count > 1 && proven >= looks->proven)) {
+        if (*status == ESK_OK) {
+            esk_increment(&region->stats->partial);
+        }
+        if (*status == ESK_NOT_FOUND && !looks->erased) {
+            *status = ESK_E_CORRUPT;
+        }
+        return false;
+    }
+    looks->erased = looks->erased && *status == ESK_NOT_FOUND;
+    looks->proven = proven;
+    return true;
+}
+
 ESK_HOST_FLAT int esk_region_read(const struct esk_region *region,
                                   esk_page_id page, uint32_t sequence,
                                   uint8_t *buffer, bool verify) {
     const struct esk_envelope *envelope = &region->envelope;
     uint16_t bytes = esk_envelope_page_bytes(envelope);
-    uint16_t before = 0;
-    bool erased = true; /* in every read */
-    for (uint8_t look = 1;; look++) {
-        uint16_t proven = 0;
+    struct looks looks = {0, 0, true};
+    int status;
+    uint16_t proven;
+    do {
+        proven = 0;
         esk_count(&region->stats->reads);
-        int status = esk_region_peek(region, page, 0, buffer, bytes);
+        status = (ESK_SMALL ? esk_region_peek : peek)(region, page, 0, buffer,
+                                                      bytes);
         if (status == ESK_OK) {
             proven = esk_envelope_check(envelope, buffer, !verify);
         } else if (status == ESK_E_IO) {
@@ -50,21 +93,8 @@ ESK_HOST_FLAT int esk_region_read(const struct esk_region *region,
         if (proven == ESK_PROVEN_ALL) {
             return ESK_OK;
         }
-        if (proven == 0) {
-            bool blank =
-                status == ESK_OK &&
-                esk_bytes_are(buffer, bytes, esk_envelope_erased(envelope));
-            status = blank ? ESK_NOT_FOUND : ESK_E_CORRUPT;
-        }
-        if (look == LOOKS_MAX || (look > 1 && proven >= before)) {
-            if (status == ESK_OK) {
-                esk_increment(&region->stats->partial);
-            }
-            return status == ESK_NOT_FOUND && !erased ? ESK_E_CORRUPT : status;
-        }
-        erased = erased && status == ESK_NOT_FOUND;
-        before = proven;
-    }
+    } while (looks_again(region, buffer, proven, &looks, &status));
+    return status;
 }
 
 /// Bits of `byte` that differ both from the erased value and from `value`: 0

@@ -60,13 +60,15 @@ uint8_t *esk_pool_page(const struct esk_pool *pool, uint8_t frame) {
     return esk_pool_pages(pool) + (size_t)frame * esk_pool_page_bytes(pool);
 }
 
-ESK_APART uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
-                                uint8_t class_) {
+/// esk_pool_find, inlined. The newest frame is looked at first, but in a fast
+/// build for a chip: there frames are few.
+static inline uint8_t find(const struct esk_pool *pool, uint32_t tag,
+                           uint8_t class_) {
     const uint32_t *tags = esk_pool_tags(pool, class_);
     uint8_t frames = esk_pool_frames(pool);
     uint8_t newest =
         esk_pool_at(pool, esk_pool_order(pool, class_), (uint8_t)(frames - 1u));
-    if (tags[newest] == tag) {
+    if ((ESK_SMALL || ESK_HOST) && tags[newest] == tag) {
         return newest;
     }
     for (uint8_t frame = 0; frame < frames; frame++) {
@@ -75,6 +77,11 @@ ESK_APART uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
         }
     }
     return ESK_POOL_FRAME_NONE;
+}
+
+ESK_APART uint8_t esk_pool_find(const struct esk_pool *pool, uint32_t tag,
+                                uint8_t class_) {
+    return find(pool, tag, class_);
 }
 
 void esk_pool_move(struct esk_pool *pool, uint8_t frame, uint8_t class_,
@@ -118,21 +125,33 @@ ESK_HOST_FLAT int esk_pool_pin(struct esk_pool *pool, uint32_t tag,
         return esk_pool_slots(pool)->pin(pool, tag, class_, load, context, page,
                                          frame);
     }
-    uint8_t last = (uint8_t)(esk_pool_frames(pool) - 1u);
-    uint8_t *order = esk_pool_order(pool, 0);
-    uint8_t found = esk_pool_find(pool, tag, 0);
-    if (found != ESK_POOL_FRAME_NONE) {
+    uint8_t found = (ESK_SMALL ? esk_pool_find : find)(pool, tag, 0);
+    bool held = found != ESK_POOL_FRAME_NONE;
+    if (held) {
         esk_count(&pool->hits);
         esk_pool_pinned(pool, found);
-        *page = esk_pool_page(pool, found);
     } else {
-        ESK_TRY(esk_pool_fill(pool, tag, load, context, page, &found));
-        pool->tags[found] = tag;
+        found = esk_pool_evict(pool);
+        if (found == ESK_POOL_FRAME_NONE) {
+            return ESK_E_NO_MEMORY;
+        }
+        esk_count(&pool->misses);
+        /* Before the load: few values live on across its call. */
+        pool->tags[found] = tag; /* only its own slot is used */
     }
-    esk_pool_shift(pool, order + last, -1,
-                   found); /* only its own slot is used */
     *frame = found;
-    return ESK_OK;
+    *page = esk_pool_page(pool, found);
+    esk_pool_shift(pool, esk_pool_order(pool, 0) + esk_pool_frames(pool) - 1,
+                   -1, found);
+    if (held) {
+        return ESK_OK;
+    }
+    int status = load(context, tag, *page);
+    if (status != ESK_OK) {
+        esk_pool_move(pool, found, 0, ESK_POOL_TAG_NONE);
+        esk_pool_unpin(pool, found);
+    }
+    return status;
 }
 
 int esk_pool_take(struct esk_pool *pool, uint8_t **page, uint8_t *frame) {
