@@ -132,12 +132,6 @@ static ESK_OUT_OF_LINE uint16_t search_any(
     return low;
 }
 
-/// Order form of a key that is a word.
-static uint32_t word_order(uint8_t type, const uint8_t *key) {
-    uint32_t order = esk_load_u32(key);
-    return type == ESK_TYPE_I32 ? order ^ UINT32_C(0x80000000) : order;
-}
-
 uint16_t esk_btree_search(const struct esk_btree_layout *layout,
                           const struct esk_btree_node *node, uint16_t from,
                           const uint8_t *key, bool *found) {
@@ -150,7 +144,7 @@ uint16_t esk_btree_search(const struct esk_btree_layout *layout,
     uint16_t index =
         (uint16_t)(from + esk_order_rank_words(type, esk_btree_key(node, from),
                                                node->bytes, rest,
-                                               word_order(type, key)));
+                                               esk_btree_word(type, key)));
     *found = index < count &&
              esk_load_u32(esk_btree_key(node, index)) == esk_load_u32(key);
     return index;
@@ -168,7 +162,7 @@ uint16_t esk_btree_descend(const struct esk_btree_layout *layout,
     }
     /* Keys up to `key` are those below the next key. The largest key has no
        next one. */
-    uint32_t after = word_order(type, key) + 1u;
+    uint32_t after = esk_btree_word(type, key) + 1u;
     return after == 0 ? last
                       : esk_order_rank_words(type, esk_btree_key(node, 1),
                                              node->bytes, last, after);

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/order.h"
 #include "base/shape.h"
 #include "esker/tree.h"
 #include "flash/envelope_format.h"
@@ -152,6 +153,45 @@ uint16_t esk_btree_search(const struct esk_btree_layout *layout,
 uint16_t esk_btree_descend(const struct esk_btree_layout *layout,
                            const struct esk_btree_node *node,
                            const uint8_t *key);
+
+enum {
+    ESK_BTREE_WORD = 4, ///< bytes of a key that is a word
+    ESK_BTREE_WORD_ENTRY = ESK_BTREE_WORD + ESK_TREE_CHILD_BYTES,
+};
+
+/// Order form of a key that is a word.
+static inline uint32_t esk_btree_word(uint8_t type, const uint8_t *key) {
+    uint32_t order = esk_load_u32(key);
+    return type == ESK_TYPE_I32 ? order ^ ESK_ORDER_WORD_SIGN : order;
+}
+
+/// esk_btree_descend by the `count` entries of an inner node whose keys are
+/// words. after: the key's order form plus 1; 0: no key is larger.
+static inline uint16_t esk_btree_descend_word(uint8_t type,
+                                              const uint8_t *entries,
+                                              uint16_t count, uint32_t after) {
+    /* Keys up to the key are those below the next key. */
+    uint16_t last = (uint16_t)(count - 1u);
+    return after == 0
+               ? last
+               : esk_order_rank_words(type, entries + ESK_BTREE_WORD_ENTRY,
+                                      ESK_BTREE_WORD_ENTRY, last, after);
+}
+
+/// esk_btree_search from 0 on for a key that is a word, by its order form.
+static inline uint16_t esk_btree_search_word(uint8_t type,
+                                             const struct esk_btree_node *node,
+                                             const uint8_t *key, uint32_t order,
+                                             bool *found) {
+    uint16_t count = esk_btree_count(node);
+    const uint8_t *keys = node->entries + node->key;
+    uint16_t index =
+        esk_order_rank_words(type, keys, node->bytes, count, order);
+    *found =
+        index < count && esk_load_u32(keys + (uint16_t)(index * node->bytes)) ==
+                             esk_load_u32(key);
+    return index;
+}
 
 /// Inserts `entry` at `index`; count < capacity.
 void esk_btree_insert(const struct esk_btree_node *node, uint16_t index,

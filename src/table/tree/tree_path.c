@@ -151,6 +151,78 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
     return status;
 }
 
+/// Whether word_find makes the path for `key`. In a build for size there is
+/// one descent.
+static inline bool is_word_find(const struct esk_tree *tree, const uint8_t *key,
+                                uint8_t bottom) {
+    const struct esk_btree_layout *layout = esk_tree_layout(tree);
+    return !ESK_SMALL && key != NULL && bottom == 1 && !layout->shares &&
+           !layout->counts_inside && esk_order_is_word(layout->key_type);
+}
+
+/// esk_tree_find to a leaf, for keys of four bytes in pages of one node: where
+/// an inner node's entries are, and how wide, is known without a view of it.
+static int word_find(struct esk_tree *tree, struct esk_tree_path *path,
+                     const uint8_t *key, struct esk_tree_spot *spot) {
+    const struct esk_btree_layout *layout = esk_tree_layout(tree);
+    struct esk_tree_load load = {tree, tree->now.height};
+    struct esk_tree_work *work = &spot->work;
+    uint32_t address = tree->now.root;
+    uint32_t after = esk_btree_word(layout->key_type, key) + 1u;
+    bool rightmost = true;
+    int status = root_pin(tree, address, work);
+    bool holds =
+        status == ESK_OK && load.level > 1 && esk_pool_frames(&tree->pool) > 1;
+    while (status == ESK_OK && load.level > 1) {
+        const uint8_t *entries = work->page + layout->offset[0];
+        uint16_t count = esk_page_count(work->page);
+        path->address[load.level - 1] = address;
+        /* A node's bytes stay until the next call of the pool. */
+        if (load.level < tree->now.height || !holds) {
+            esk_pool_unpin(&tree->pool, work->frame);
+        }
+        if ((uint16_t)(count - 1u) >= layout->node_entries[1]) {
+            status = ESK_E_CORRUPT;
+            break;
+        }
+        uint16_t index =
+            esk_btree_descend_word(layout->key_type, entries, count, after);
+        path->index[load.level - 1] = index;
+        rightmost = rightmost && index + 1u == count;
+        address = esk_load_u32(entries + index * ESK_BTREE_WORD_ENTRY +
+                               ESK_BTREE_WORD);
+        load.level--;
+        status = address == ESK_PAGE_NONE /* the tag of an empty frame */
+                     ? ESK_E_CORRUPT
+                     : esk_pool_pin(&tree->pool, address, 0,
+                                    esk_tree_store(tree)->load, &load,
+                                    &work->page, &work->frame);
+    }
+    if (holds) {
+        esk_pool_unpin(&tree->pool, tree->root_frame);
+    }
+    path->address[load.level - 1] = address;
+    work->address = address;
+    work->level = load.level;
+    work->pinned = status == ESK_OK;
+    spot->child = address;
+    spot->rightmost = rightmost;
+    spot->found = false;
+    if (status == ESK_OK) {
+        esk_btree_view_inline(esk_tree_layout_given(tree), work->page, 1,
+                              ESK_TREE_HEIGHT_MAX, &spot->node);
+        if (esk_page_count(work->page) <= layout->node_entries[0]) {
+            path->index[0] = esk_btree_search_word(
+                layout->key_type, &spot->node, key, after - 1u, &spot->found);
+            return ESK_OK;
+        }
+        esk_tree_unpin(tree, work);
+        status = ESK_E_CORRUPT;
+    }
+    path->lost = load.level;
+    return status;
+}
+
 int esk_tree_find(struct esk_tree *tree, struct esk_tree_path *path,
                   const uint8_t *key, enum esk_tree_side side, uint8_t bottom,
                   struct esk_tree_spot *spot) {
@@ -163,8 +235,10 @@ int esk_tree_find(struct esk_tree *tree, struct esk_tree_path *path,
         spot->work.pinned = false;
         return ESK_NOT_FOUND;
     }
-    return path_extend(tree, path, key, side, tree->now.root, tree->now.height,
-                       bottom, spot);
+    return is_word_find(tree, key, bottom)
+               ? word_find(tree, path, key, spot)
+               : path_extend(tree, path, key, side, tree->now.root,
+                             tree->now.height, bottom, spot);
 }
 
 int esk_tree_descend(struct esk_tree *tree, struct esk_tree_path *path,
