@@ -9,34 +9,16 @@
 
 const uint8_t esk_bit_powers[9] ESK_ROM = {1, 2, 4, 8, 16, 32, 64, 128, 0};
 
-#define COPY_1 "ld __tmp_reg__, X+\n\tst Z+, __tmp_reg__\n\t"
-#define COPY_4 COPY_1 COPY_1 COPY_1 COPY_1
 #define DOWN_1 "ld __tmp_reg__, -X\n\tst -Z, __tmp_reg__\n\t"
 #define DOWN_4 DOWN_1 DOWN_1 DOWN_1 DOWN_1
-/// Runs of eight, then what is left.
-#define RUN(one, four)                                                         \
-    __asm__ volatile("sbiw %[count], 8\n\t"                                    \
-                     "brcs 2f\n"                                               \
-                     "1:\n\t" four four "sbiw %[count], 8\n\t"                 \
-                     "brcc 1b\n"                                               \
-                     "2:\n\t"                                                  \
-                     "adiw %[count], 8\n\t"                                    \
-                     "breq 4f\n"                                               \
-                     "3:\n\t" one "sbiw %[count], 1\n\t"                       \
-                     "brne 3b\n"                                               \
-                     "4:\n\t"                                                  \
-                     : "+x"(from), "+z"(to), [count] "+w"(count)               \
-                     :                                                         \
-                     : "memory")
-
 void esk_bytes_copy(void *to, const void *from, uint16_t count) {
-    RUN(COPY_1, COPY_4);
+    ESK_BYTES_RUN(ESK_BYTES_1, ESK_BYTES_4);
 }
 
 void esk_bytes_move_up(uint8_t *bytes, uint16_t gap, uint16_t count) {
     uint8_t *from = bytes + count;
     uint8_t *to = from + gap;
-    RUN(DOWN_1, DOWN_4);
+    ESK_BYTES_RUN(DOWN_1, DOWN_4);
 }
 
 #else

@@ -146,6 +146,40 @@ static inline void esk_bytes_copy(void *to, const void *from, uint16_t count) {
 void esk_bytes_copy(void *to, const void *from, uint16_t count);
 #endif
 
+/// The same for the rows of a table: in a build for speed no call on AVR.
+#if defined(__AVR__)
+#define ESK_BYTES_1 "ld __tmp_reg__, X+\n\tst Z+, __tmp_reg__\n\t"
+#define ESK_BYTES_4 ESK_BYTES_1 ESK_BYTES_1 ESK_BYTES_1 ESK_BYTES_1
+/// Runs of eight, then what is left.
+#define ESK_BYTES_RUN(one, four)                                               \
+    __asm__ volatile("sbiw %[count], 8\n\t"                                    \
+                     "brcs 2f\n"                                               \
+                     "1:\n\t" four four "sbiw %[count], 8\n\t"                 \
+                     "brcc 1b\n"                                               \
+                     "2:\n\t"                                                  \
+                     "adiw %[count], 8\n\t"                                    \
+                     "breq 4f\n"                                               \
+                     "3:\n\t" one "sbiw %[count], 1\n\t"                       \
+                     "brne 3b\n"                                               \
+                     "4:\n\t"                                                  \
+                     : "+x"(from), "+z"(to), [count] "+w"(count)               \
+                     :                                                         \
+                     : "memory")
+static inline void esk_bytes_copy_here(void *to, const void *from,
+                                       uint16_t count) {
+#if defined(__OPTIMIZE_SIZE__)
+    esk_bytes_copy(to, from, count);
+#else
+    ESK_BYTES_RUN(ESK_BYTES_1, ESK_BYTES_4);
+#endif
+}
+#else
+static inline void esk_bytes_copy_here(void *to, const void *from,
+                                       uint16_t count) {
+    esk_bytes_copy(to, from, count);
+}
+#endif
+
 /// Moves `count` bytes up by `gap` bytes. The gap keeps its old bytes.
 /// Cost: as esk_bytes_copy.
 void esk_bytes_move_up(uint8_t *bytes, uint16_t gap, uint16_t count);

@@ -75,9 +75,20 @@
 #define ESK_OUT_OF_LINE_WHERE_FAST ESK_OUT_OF_LINE
 #endif
 
+/// Whether a second, shorter way for the usual case is worth its code.
+#define ESK_FAST (!ESK_SMALL)
+
 /// Whether this is a build for size for a 32-bit chip: a second, shorter way
 /// for values that fit a byte is left out.
 #define ESK_NO_SHORT_WAYS (ESK_SMALL && SIZE_MAX > UINT16_MAX)
+
+/// As ESK_HOST_FLAT, and a chip's build for speed as well: there it saves the
+/// registers once.
+#if defined(__GNUC__) && (ESK_HOST || !defined(__OPTIMIZE_SIZE__))
+#define ESK_FAST_FLAT __attribute__((flatten))
+#else
+#define ESK_FAST_FLAT
+#endif
 
 #if defined(__GNUC__) && ESK_HOST
 #define ESK_HOST_FLAT __attribute__((flatten))

@@ -64,8 +64,10 @@ static inline void row_count(struct esk_series *series, esk_key key) {
     series->has_newest = true;
 }
 
-static int row_append(struct esk_series *series, const void *row,
-                      const uint8_t *value, uint32_t bytes) {
+static ESK_OUT_OF_LINE_WHERE_FAST int row_append(struct esk_series *series,
+                                                 const void *row,
+                                                 const uint8_t *value,
+                                                 uint32_t bytes) {
     ESK_ASSERT(row != NULL && (value != NULL || bytes == 0));
     ESK_TRY(esk_table_live(series));
     ESK_ASSERT(esk_series_is_idle(series));
@@ -86,20 +88,30 @@ static int row_append(struct esk_series *series, const void *row,
     return ESK_OK;
 }
 
-/// A host appends most rows without saving a register: raw ones that follow
-/// others in their page.
+/// Whether the next row has no more to do than to be copied: a raw one that
+/// follows others in its page. On a chip also: its key is loaded without a
+/// call.
+static inline bool copies_only(const struct esk_series *series) {
+    return esk_table_live(series) == ESK_OK &&
+           (esk_volume_flags(series->table.volume) & ESK_MOUNT_READ_ONLY) ==
+               0 &&
+           series->write_count > 0 &&
+           series->write_count < esk_ring_room(&series->data) &&
+           ((uintptr_t)esk_packed(series) | (uintptr_t)esk_var_ring(series)) ==
+               0 &&
+           (ESK_HOST || esk_shape(series)->key_type == ESK_TYPE_U32);
+}
+
+/// Most rows are appended without saving a register.
 int esk_series_append(struct esk_series *series, const void *row) {
-    if (ESK_HOST && esk_table_live(series) == ESK_OK &&
-        (esk_volume_flags(series->table.volume) & ESK_MOUNT_READ_ONLY) == 0 &&
-        series->write_count > 0 &&
-        series->write_count < esk_ring_room(&series->data) &&
-        esk_packed(series) == NULL && esk_var_ring(series) == NULL) {
+    if (ESK_FAST && copies_only(series)) {
         ESK_ASSERT(row != NULL && esk_series_is_idle(series));
         esk_key key = esk_row_key(series, row);
         if (!key_is_late(series, key)) {
-            esk_bytes_copy(esk_rows_slot(series), row,
-                           esk_shape(series)->row_bytes);
-            row_count(series, key);
+            uint8_t *slot = esk_rows_slot(series);
+            series->write_count++; /* there is a newest row */
+            series->newest = key;
+            esk_bytes_copy_here(slot, row, esk_shape(series)->row_bytes);
             return ESK_OK;
         }
     }
