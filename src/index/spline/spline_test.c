@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Lookups: the targets on the sensor sets, the error bound, room.
-#include "index/spline/spline.h"
+#include "index/spline/spline_array.h"
 
 #include "test/harness/spline_log.h"
 
@@ -378,6 +378,20 @@ ESK_TEST(spline_without_tiles_keeps_its_bound_at_a_gap) {
     ESK_CHECK_INT(esk_spline_find(&spline, 200, &found), ESK_OK);
     ESK_CHECK_INT(found, 0x20000);
     ESK_CHECK_INT(esk_spline_find(&spline, 81, &found), ESK_NOT_FOUND);
+}
+
+/// Of 8-bit chips: what a comparison of products of 64 bits says.
+ESK_TEST(spline_compares_slopes_with_short_rises_as_long_ones) {
+    static const uint32_t rises[] = {0, 1, 16, 255, 256, 65535};
+    static const uint32_t runs[] = {1, 300, 65535, 65536, 90001, UINT32_MAX};
+    enum { COUNT = 6 };
+    for (uint32_t i = 0; i < COUNT * COUNT * COUNT * COUNT; i++) {
+        struct esk_spline_slope a = {runs[i % COUNT], rises[i / 6 % COUNT]};
+        struct esk_spline_slope b = {runs[i / 36 % COUNT], rises[i / 216]};
+        ESK_CONTEXT("case %u", i);
+        ESK_CHECK_INT(esk_slopes_fall(&a, &b),
+                      a.rise * (uint64_t)b.run > b.rise * (uint64_t)a.run);
+    }
 }
 
 ESK_TEST_MAIN()
