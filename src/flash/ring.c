@@ -372,20 +372,21 @@ static ESK_APART void room_set(struct esk_ring *ring) {
             (uint16_t)(esk_ring_seals_start(ring) - ESK_ENVELOPE_BYTES);
         ring->room = room;
         if (esk_ring_unit(ring) != 1) {
-            uint32_t rest = 0;
-            ring->room =
-                (uint16_t)esk_quotient(room, esk_ring_unit(ring), &rest);
+            ring->room = esk_quotient_short(room, esk_ring_unit(ring));
         }
     }
 }
 
 ESK_APART void esk_ring_open_none(struct esk_ring *ring) {
+    bool is_set = ESK_FAST && ring->open_seals == 0 && ring->room != 0;
     ring->open_bytes = 0;
     ring->open_seals = 0;
     if (counts_programs()) {
         ring->open_programs = 0;
     }
-    room_set(ring);
+    if (!is_set) {
+        room_set(ring);
+    }
 }
 
 /// Verifies the page at head after a failed transfer: the part that is not
