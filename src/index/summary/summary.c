@@ -25,6 +25,7 @@
 #include "index/summary/summary.h"
 
 #include "base/bytes.h"
+#include "base/inline.h"
 #include "base/order.h"
 
 enum { SUMMARY_WIDE = 8 };
@@ -195,7 +196,7 @@ static uint8_t summary_bucket32(const struct esk_summary_column *column,
 /* ---------------------------------------------------------------- bitmaps */
 
 static uint8_t summary_mask(uint8_t cell) {
-    return (uint8_t)(1u << (cell & 7u));
+    return esk_bit(cell & 7u);
 }
 
 /// Whether any bit from low to high is set.
@@ -210,7 +211,8 @@ static bool summary_any(const uint8_t *bitmap, uint8_t low, uint8_t high) {
 
 /* ------------------------------------------------------------------- fold */
 
-/// The values of one column: `count` of them, `stride` bytes apart.
+/// The values of one column, or its parts of entries: `count` of them, `stride`
+/// bytes apart.
 struct summary_values {
     const uint8_t *first;
     uint16_t count;
@@ -576,6 +578,55 @@ void esk_summary_merge_zones(const struct esk_summary_column *columns,
     }
 }
 
+/// Adds the bitmap of `bytes` bytes at `other`. Cells of another zone mean
+/// other values: then every bit is set.
+static void summary_merge_bits(uint8_t *bitmap, const uint8_t *other,
+                               uint8_t bytes, bool is_same) {
+    for (; bytes > 0; bytes--, bitmap++, other++) {
+        uint8_t bits = is_same ? *other : 0xFF;
+        *bitmap |= bits;
+    }
+}
+
+/// summary_merge_part for a run of parts of 4-byte values, the usual ones: the
+/// zone stays in registers.
+static void summary_merge_words(const struct esk_summary_column *column,
+                                uint8_t *part,
+                                const struct summary_values *others) {
+    const uint8_t *other = others->first;
+    uint16_t stride = others->stride;
+    uint8_t bytes = summary_bitmap_bytes(column);
+    bool given = column->edges != NULL;
+    uint32_t min = esk_load_u32(part);
+    uint32_t max = esk_load_u32(part + 4);
+    bool is_empty = max < min;
+    bool is_full = bytes == 0; /* no bit is left to set */
+    for (uint16_t i = others->count; i > 0; i--, other += stride) {
+        uint32_t other_min = esk_load_u32(other);
+        uint32_t other_max = esk_load_u32(other + 4);
+        if (other_max < other_min) {
+            continue;
+        }
+        if (is_empty) {
+            is_empty = false;
+            min = other_min;
+            max = other_max;
+            memcpy(part + 8, other + 8, bytes);
+            continue;
+        }
+        bool is_same =
+            esk_words_equal(min, other_min) && esk_words_equal(max, other_max);
+        min = other_min < min ? other_min : min;
+        max = other_max > max ? other_max : max;
+        if (!is_full) {
+            summary_merge_bits(part + 8, other + 8, bytes, is_same || given);
+            is_full = !is_same && !given;
+        }
+    }
+    esk_store_u32(part, min);
+    esk_store_u32(part + 4, max);
+}
+
 static void summary_merge_part(const struct esk_summary_column *column,
                                uint8_t *part, const uint8_t *other) {
     uint8_t width = column->width;
@@ -587,22 +638,27 @@ static void summary_merge_part(const struct esk_summary_column *column,
         memcpy(part, other, bytes);
         return;
     }
-    /* Cells of another zone mean other values. */
     bool is_same = memcmp(part, other, (size_t)width + width) == 0;
     summary_merge_zone(part, other, width);
-    for (uint8_t i = (uint8_t)(width + width); i < bytes; i++) {
-        uint8_t bits = is_same || column->edges != NULL ? other[i] : 0xFF;
-        part[i] |= bits;
-    }
+    width = (uint8_t)(width + width);
+    summary_merge_bits(part + width, other + width, (uint8_t)(bytes - width),
+                       is_same || column->edges != NULL);
 }
 
 void esk_summary_merge(const struct esk_summary_column *columns, uint8_t count,
-                       uint8_t *entry, const uint8_t *other) {
+                       uint8_t *entry, const uint8_t *others,
+                       uint16_t other_count, uint16_t entry_bytes) {
     for (uint8_t i = 0; i < count; i++) {
-        uint8_t bytes = summary_part_bytes(&columns[i]);
-        summary_merge_part(&columns[i], entry, other);
-        entry += bytes;
-        other += bytes;
+        struct summary_values left = {others, other_count, entry_bytes};
+        if (ESK_FAST && columns[i].width == 4) {
+            summary_merge_words(&columns[i], entry, &left);
+            left.count = 0;
+        }
+        for (; left.count > 0; left.count--, left.first += entry_bytes) {
+            summary_merge_part(&columns[i], entry, left.first);
+        }
+        entry += summary_part_bytes(&columns[i]);
+        others += summary_part_bytes(&columns[i]);
     }
 }
 

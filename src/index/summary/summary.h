@@ -106,9 +106,11 @@ void esk_summary_merge_zones(const struct esk_summary_column *columns,
                              uint8_t count, uint8_t *zones,
                              const uint8_t *entry);
 
-/// Extends `entry` by what `other` covers.
+/// Extends `entry` by what `other_count` entries, `entry_bytes` apart, cover,
+/// in this order.
 void esk_summary_merge(const struct esk_summary_column *columns, uint8_t count,
-                       uint8_t *entry, const uint8_t *other);
+                       uint8_t *entry, const uint8_t *others,
+                       uint16_t other_count, uint16_t entry_bytes);
 
 /// Bit i of the result is set if entry i, of up to 64 entries `entry_bytes`
 /// apart, may have a row in `range`; if it is clear, the entry has none.

@@ -144,7 +144,7 @@ ESK_TEST(summary_merge_covers_both) {
                                  set.column.width);
                 esk_summary_fold(&set.column, 1, added, other.rows, 31,
                                  set.column.width);
-                esk_summary_merge(&set.column, 1, entry, added);
+                esk_summary_merge(&set.column, 1, entry, added, 1, 0);
                 memcpy(&set.rows[31 * set.column.width], other.rows,
                        (size_t)31 * set.column.width);
                 set.row_count = 62;
@@ -152,7 +152,7 @@ ESK_TEST(summary_merge_covers_both) {
                 check_covers(&set, entry, centre + apart, test_spreads[s & 7]);
                 /* Merging once more changes nothing. */
                 memcpy(other.rows, entry, sizeof entry);
-                esk_summary_merge(&set.column, 1, entry, added);
+                esk_summary_merge(&set.column, 1, entry, added, 1, 0);
                 ESK_CHECK_BYTES(entry, other.rows,
                                 esk_summary_entry_bytes(&set.column, 1));
             }
@@ -200,15 +200,81 @@ ESK_TEST(summary_merge_keeps_cells_of_equal_zones) {
         esk_store_u16(&set.rows[2], (uint16_t)(-990 + 50 * i));
         esk_store_u16(&set.rows[4], 400);
         esk_summary_fold(&set.column, 1, page, set.rows, 3, 2);
-        esk_summary_merge(&set.column, 1, entry, page);
+        esk_summary_merge(&set.column, 1, entry, page, 1, 0);
     }
     ESK_CHECK(entry_matches(&set, entry, 32768 - 890, 32768 - 890));
     ESK_CHECK(!entry_matches(&set, entry, 32768 - 700, 32768 + 300));
     esk_store_u16(&set.rows[0], 401);
     esk_summary_fold(&set.column, 1, page, set.rows, 1, 2);
-    esk_summary_merge(&set.column, 1, entry, page);
+    esk_summary_merge(&set.column, 1, entry, page, 1, 0);
     ESK_CHECK(entry_matches(&set, entry, 32768 - 700, 32768 - 700));
     ESK_CHECK(!entry_matches(&set, entry, 32768 + 402, 32768 + 402));
+}
+
+/// The number of the column's width at `bytes`.
+static uint64_t number_at(const struct esk_summary_column *column,
+                          const uint8_t *bytes) {
+    uint8_t wide[8] = {0};
+    memcpy(wide, bytes, column->width);
+    return esk_load_u64(wide);
+}
+
+/// esk_summary_merge of one entry of one column, by numbers.
+static void model_merge(const struct esk_summary_column *column, uint8_t *entry,
+                        const uint8_t *other) {
+    uint8_t width = column->width;
+    uint64_t min = number_at(column, entry);
+    uint64_t max = number_at(column, entry + width);
+    uint64_t other_min = number_at(column, other);
+    uint64_t other_max = number_at(column, other + width);
+    bool keeps =
+        column->edges != NULL || (min == other_min && max == other_max);
+    if (other_min > other_max) {
+        return;
+    }
+    if (min > max) {
+        memcpy(entry, other, esk_summary_entry_bytes(column, 1));
+        return;
+    }
+    memmove(entry, other_min < min ? other : entry, width);
+    memmove(entry + width, (other_max > max ? other : entry) + width, width);
+    for (uint16_t i = 0; i < column->bitmap_bits / 8; i++) {
+        uint16_t at = (uint16_t)(2 * width + i);
+        entry[at] = (uint8_t)(entry[at] | (keeps ? other[at] : 0xFF));
+    }
+}
+
+ESK_TEST(summary_merge_of_a_run_is_that_of_its_entries) {
+    enum { RUN = 9 };
+    uint8_t edges[2 * 8] = {0};
+    for (uint32_t i = 0; i < sizeof test_types * sizeof test_bits * 64; i++) {
+        struct set set;
+        uint8_t run[RUN * ENTRY_BYTES_MAX];
+        uint8_t one[ENTRY_BYTES_MAX];
+        uint8_t all[ENTRY_BYTES_MAX];
+        uint8_t bits = test_bits[i / sizeof test_types % sizeof test_bits];
+        ESK_CONTEXT("case %u", i);
+        set.column = column_of(test_types[i % sizeof test_types], bits);
+        if (bits > 0 && i % 3 == 0) {
+            set.column.edges = edges;
+            set.column.edge_count = 1;
+        }
+        uint16_t bytes = esk_summary_entry_bytes(&set.column, 1);
+        uint64_t spread = 1 + test_random() % 8;
+        for (uint16_t k = 0; k < RUN; k++) {
+            uint16_t rows = (uint16_t)(test_random() % 4); /* or none */
+            fill_rows(&set, rows, 1000, spread);
+            esk_summary_fold(&set.column, 1, &run[k * bytes], set.rows, rows,
+                             set.column.width);
+        }
+        esk_summary_clear(&set.column, 1, one);
+        esk_summary_clear(&set.column, 1, all);
+        for (uint16_t k = 0; k < RUN; k++) {
+            model_merge(&set.column, one, &run[k * bytes]);
+        }
+        esk_summary_merge(&set.column, 1, all, run, RUN, bytes);
+        ESK_CHECK_BYTES(all, one, bytes);
+    }
 }
 
 ESK_TEST(summary_zones_cover_every_entry_merged) {
@@ -272,7 +338,7 @@ ESK_TEST(summary_given_edges_are_buckets_of_their_own) {
         set.rows[width] = 200;
         uint8_t other[ENTRY_BYTES_MAX];
         esk_summary_fold(&set.column, 1, other, set.rows, 2, width);
-        esk_summary_merge(&set.column, 1, entry, other);
+        esk_summary_merge(&set.column, 1, entry, other, 1, 0);
         ESK_CHECK_INT(entry[2 * width], 1 | 2 | 8);
         ESK_CHECK(entry_matches(&set, entry, 50, 99));
         ESK_CHECK(!entry_matches(&set, entry, 100, 149));
@@ -320,14 +386,14 @@ ESK_TEST(summary_cleared_matches_nothing_and_widened_everything) {
                 ESK_CHECK(entry_matches(&set, wide, value, value));
             }
             /* Merging with the empty and the unknown entry. */
-            esk_summary_merge(&set.column, 1, wide, entry);
-            esk_summary_merge(&set.column, 1, entry, wide);
+            esk_summary_merge(&set.column, 1, wide, entry, 1, 0);
+            esk_summary_merge(&set.column, 1, entry, wide, 1, 0);
             ESK_CHECK_BYTES(entry, wide, bytes);
             ESK_CHECK(entry_matches(&set, entry, max, max));
             fill_rows(&set, 20, 1, 1000);
             esk_summary_fold(&set.column, 1, entry, set.rows, 20,
                              set.column.width);
-            esk_summary_merge(&set.column, 1, entry, wide);
+            esk_summary_merge(&set.column, 1, entry, wide, 1, 0);
             ESK_CHECK_BYTES(entry, wide, bytes);
         }
     }
@@ -460,7 +526,7 @@ ESK_TEST(summary_survives_hostile_entries) {
             entry[j] = (uint8_t)test_random();
             other[j] = (uint8_t)test_random();
         }
-        esk_summary_merge(&set.column, 1, entry, other);
+        esk_summary_merge(&set.column, 1, entry, other, 1, 0);
         entry_matches(&set, entry, test_random(), test_random());
     }
 }

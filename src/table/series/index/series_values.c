@@ -156,9 +156,9 @@ static void group_note(struct esk_series *series, uint32_t position,
         return;
     }
     uint8_t *entry = series->log.group + (uint16_t)slot * bytes;
-    for (uint16_t i = 0; i < count; i++) {
+    if (count > 0) {
         esk_summary_merge(series->columns, esk_shape(series)->column_count,
-                          entry, entries + (uint32_t)i * bytes);
+                          entry, entries, count, bytes);
     }
     if (any) {
         esk_summary_widen(series->columns, esk_shape(series)->column_count,
