@@ -111,7 +111,7 @@ static uint16_t knot_rank(const struct esk_spline *spline, esk_key key) {
                            key);
 }
 
-ESK_HOST_FLAT int esk_spline_find(const struct esk_spline *spline, esk_key key,
+ESK_FAST_FLAT int esk_spline_find(const struct esk_spline *spline, esk_key key,
                                   uint32_t *position) {
     struct esk_spline_entry low;
     struct esk_spline_entry high = spline->tip;

@@ -35,8 +35,19 @@ static ESK_APART int page_load(void *context, uint32_t tag, uint8_t *page) {
     return status;
 }
 
-int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
-                   uint32_t position, uint8_t **page, uint8_t *frame) {
+/// esk_series_pin when a frame had another ring's page: reads it again.
+static ESK_OUT_OF_LINE_WHERE_FAST int pin_again(struct esk_series *series,
+                                                struct page_source *source,
+                                                uint32_t tag, uint8_t **page,
+                                                uint8_t *frame) {
+    esk_pool_unpin(&series->pool, *frame);
+    esk_pool_forget(&series->pool, tag);
+    return esk_pool_pin(&series->pool, tag, 0, page_load, source, page, frame);
+}
+
+ESK_FAST_FLAT int esk_series_pin(struct esk_series *series,
+                                 const struct esk_ring *ring, uint32_t position,
+                                 uint8_t **page, uint8_t *frame) {
     struct page_source source = {
         .series = series, .ring = ring, .position = position};
     if (position < ring->tail || position >= ring->head ||
@@ -48,12 +59,9 @@ int esk_series_pin(struct esk_series *series, const struct esk_ring *ring,
     uint32_t tag = ESK_SHAPED_RING(position, esk_ring_page(ring, position));
     ESK_TRY(
         esk_pool_pin(&series->pool, tag, 0, page_load, &source, page, frame));
-    if (ESK_SHAPED_RING(true, esk_ring_owns(ring, *page, position))) {
-        return ESK_OK;
-    }
-    esk_pool_unpin(&series->pool, *frame);
-    esk_pool_forget(&series->pool, tag);
-    return esk_pool_pin(&series->pool, tag, 0, page_load, &source, page, frame);
+    return ESK_SHAPED_RING(true, esk_ring_owns(ring, *page, position))
+               ? ESK_OK
+               : pin_again(series, &source, tag, page, frame);
 }
 
 int esk_series_order(struct esk_series *series, uint8_t after, uint8_t next) {

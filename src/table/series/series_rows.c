@@ -64,7 +64,7 @@ ESK_APART uint16_t esk_rows_to(const struct esk_series *series, uint8_t *page,
     return esk_rows_below(series, page, count, (esk_key)(key + 1u));
 }
 
-ESK_HOST_FLAT int esk_rows_find(const struct esk_series *series, uint8_t *page,
+ESK_FAST_FLAT int esk_rows_find(const struct esk_series *series, uint8_t *page,
                                 uint16_t count, esk_key key, void *row) {
     if (esk_packed(series) != NULL) {
         return esk_packed(series)->find(series, page, count, key, row);

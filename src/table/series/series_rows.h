@@ -43,7 +43,7 @@ uint16_t esk_rows_width_of(const struct esk_series *series,
 static inline uint16_t esk_rows_width(const struct esk_series *series,
                                       const uint8_t *page) {
     return ESK_SHAPED_SERIES(esk_shape_series.row_bytes,
-                             ESK_HOST && !esk_is_broken(series)
+                             ESK_FAST && !esk_is_broken(series)
                                  ? esk_shape(series)->row_bytes
                                  : esk_rows_width_of(series, page));
 }
@@ -76,7 +76,7 @@ const uint8_t *esk_rows_read_any(const struct esk_series *series, uint8_t *page,
 static inline const uint8_t *esk_rows_read(const struct esk_series *series,
                                            uint8_t *page, uint16_t index) {
     bool is_plain = esk_packed(series) == NULL && !esk_is_broken(series);
-    return ESK_HOST && is_plain ? esk_rows_at(series, page, index)
+    return ESK_FAST && is_plain ? esk_rows_at(series, page, index)
                                 : esk_rows_read_any(series, page, index);
 }
 

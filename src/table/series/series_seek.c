@@ -20,9 +20,11 @@ struct seek {
     uint32_t best_end;   ///< ordinal after its last row
     uint32_t high_first; ///< ordinal of the first row at `high`
     bool found;
-    bool exact;   ///< the key is within `best`
-    bool damaged; ///< a page on the way is invalid and not erased
-    int failure;  ///< an I/O error on the way
+    bool exact;        ///< the key is within `best`
+    bool damaged;      ///< a page on the way is invalid and not erased
+    int failure;       ///< an I/O error on the way
+    int tried;         ///< of a page that was just read in vain: the status,
+    uint32_t tried_at; ///< and its position; the head: none
 };
 
 /// The position after the last one below `position` that can have a page.
@@ -42,8 +44,11 @@ static bool pin_below(struct esk_series *series, struct seek *seek,
             return false;
         }
         at--;
-        int status = esk_series_pin(series, &series->data, at, &place->page,
+        int status = seek->tried;
+        if (!ESK_FAST || at != seek->tried_at) {
+            status = esk_series_pin(series, &series->data, at, &place->page,
                                     &place->frame);
+        }
         if (status == ESK_OK) {
             if (esk_page_count(place->page) > 0) {
                 place->position = at;
@@ -109,23 +114,21 @@ static uint32_t seek_next(const struct seek *seek, uint8_t probe,
     return went_up ? seek->low + step - 1 : seek->high - step;
 }
 
-int esk_series_seek(struct esk_series *series, esk_key key,
-                    struct esk_series_place *place, bool *missing) {
+/// Searches from position `at` on, where a page was `tried` if it is not
+/// ESK_OK. As esk_series_seek.
+static ESK_OUT_OF_LINE_WHERE_FAST int
+seek_from(struct esk_series *series, esk_key key, uint32_t at, int tried,
+          struct esk_series_place *place, bool *missing) {
     struct seek seek = {
         .key = key,
         .low = series->data.tail,
         .high = series->data.head,
         .high_first = series->ordinal,
+        .tried = tried,
+        .tried_at = tried != ESK_OK ? at : series->data.head,
     };
-    uint32_t at = seek.low + (seek.high - seek.low) / 2;
     uint8_t probe = 0;
 
-    if (missing != NULL) {
-        *missing = false;
-    }
-    if (esk_parts(series)->keys != NULL) {
-        esk_parts(series)->keys->guess(series, key, &at);
-    }
     while (seek.low < seek.high) {
         if (at < seek.low) {
             at = seek.low;
@@ -155,6 +158,40 @@ int esk_series_seek(struct esk_series *series, esk_key key,
     place->position = seek.best;
     return esk_series_pin(series, &series->data, seek.best, &place->page,
                           &place->frame);
+}
+
+/// Whether the key is within the page at `place`.
+static inline bool seek_is_at(const struct esk_series *series, esk_key key,
+                              const struct esk_series_place *place) {
+    uint16_t count = esk_page_count(place->page);
+    return count > 0 && esk_rows_key_first(series, place->page) <= key &&
+           page_reaches(series, place->page, count, key);
+}
+
+int esk_series_seek(struct esk_series *series, esk_key key,
+                    struct esk_series_place *place, bool *missing) {
+    uint32_t at = series->data.tail;
+    int tried = ESK_OK;
+    at += (series->data.head - at) / 2;
+    if (missing != NULL) {
+        *missing = false;
+    }
+    if (esk_parts(series)->keys != NULL) {
+        esk_parts(series)->keys->guess(series, key, &at);
+    }
+    if (ESK_FAST) {
+        /* Most guesses are right: then there is nothing to search. */
+        tried = esk_series_pin(series, &series->data, at, &place->page,
+                               &place->frame);
+        if (tried == ESK_OK) {
+            if (seek_is_at(series, key, place)) {
+                place->position = at;
+                return ESK_OK;
+            }
+            esk_pool_unpin(&series->pool, place->frame);
+        }
+    }
+    return seek_from(series, key, at, tried, place, missing);
 }
 
 bool esk_series_write_page_from(const struct esk_series *series, esk_key key) {
