@@ -215,7 +215,7 @@ static int forward_next(struct esk_series *series,
         if (status != ESK_OK) {
             continue;
         }
-        cursor->frame = frame;
+        cursor->held = &series->pool.tags[frame];
         cursor->tag = series->pool.tags[frame];
         cursor->drops = drops(series);
         status = page_enter(series, cursor, page, esk_page_count(page),
@@ -228,6 +228,27 @@ static int forward_next(struct esk_series *series,
     return status;
 }
 
+/// Moves a cursor that has returned the last row of a page to the next page,
+/// without entering the page again, if it is still in its frame.
+static inline void page_leave(const struct esk_series *series,
+                              struct esk_series_cursor *cursor) {
+    if (cursor->left > 0 || cursor->held == NULL ||
+        esk_packed(series) != NULL || esk_is_broken(series) ||
+        cursor->drops != drops(series) || cursor->tag != *cursor->held) {
+        return;
+    }
+    uint8_t *page = esk_pool_page(&series->pool,
+                                  (uint8_t)(cursor->held - series->pool.tags));
+    if (!esk_ring_owns(&series->data, page, cursor->position)) {
+        return; /* the last row was in RAM */
+    }
+    uint16_t count = esk_page_count(page);
+    if (count > 0 && esk_page_aux(page) + count == cursor->end) {
+        esk_forward_raise(series, cursor, page, count);
+        cursor->position++;
+    }
+}
+
 /// The next row, if it is not in the frame of the last one.
 static ESK_HOST_FLAT ESK_OUT_OF_LINE int
 cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
@@ -237,6 +258,9 @@ cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
         return ESK_E_INVALID;
     }
     ESK_ASSERT(row != NULL && esk_series_is_idle(series));
+    if (ESK_FAST && !cursor->backward) {
+        page_leave(series, cursor);
+    }
     esk_forward_again(cursor);
     if (cursor->impossible) {
         return ESK_END;
@@ -250,28 +274,42 @@ cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
     return forward_next(series, cursor, row);
 }
 
-int esk_series_cursor_next(struct esk_series *series,
-                           struct esk_series_cursor *cursor, void *row) {
-    ESK_ASSERT(cursor != NULL && row != NULL);
-    /* In this order AVR saves 6 registers, else 10. A host compares once: a
-       cursor that has rows left has a series. */
-    if (cursor->left > 0 &&
-        (ESK_HOST ? series == cursor->series : series != NULL) &&
-        esk_words_equal(cursor->drops, drops(series)) &&
-        (ESK_HOST || series == cursor->series) &&
-        esk_pool_holds(&series->pool, cursor->frame, cursor->tag)) {
-        if (esk_packed(series) == NULL &&
-            (cursor->matches == NULL || esk_parts(series)->ranges == NULL)) {
-            uint16_t width = esk_shape(series)->row_bytes;
-            esk_bytes_copy(row, row_pass(cursor, width), width);
-            return ESK_OK;
-        }
-        if (row_take(series, cursor, esk_shape(series)->row_bytes, row) ==
-            ESK_OK) {
-            return ESK_OK;
-        }
+/// Whether the cursor's rows have only to be copied.
+static inline bool rows_are_plain(const struct esk_series *series,
+                                  const struct esk_series_cursor *cursor) {
+    uintptr_t work = (uintptr_t)esk_packed(series);
+    if (ESK_FAST || esk_parts(series)->ranges != NULL) {
+        work |= (uintptr_t)cursor->matches;
+    }
+    return work == 0;
+}
+
+/// The next row; it may have to meet ranges, or to be unpacked.
+static ESK_OUT_OF_LINE_WHERE_FAST int
+next_of_any(struct esk_series *series, struct esk_series_cursor *cursor,
+            void *row, bool is_there) {
+    if (is_there &&
+        row_take(series, cursor, esk_shape(series)->row_bytes, row) == ESK_OK) {
+        return ESK_OK;
     }
     return cursor_go(series, cursor, row);
+}
+
+int esk_series_cursor_next(struct esk_series *series,
+                           struct esk_series_cursor *cursor, void *row) {
+    bool is_there = false;
+    ESK_ASSERT(cursor != NULL && row != NULL);
+    /* A cursor that has rows left has a series and a frame. */
+    if (cursor->left > 0 && series == cursor->series &&
+        cursor->drops == drops(series) && *cursor->held == cursor->tag) {
+        if (rows_are_plain(series, cursor)) {
+            uint16_t width = esk_shape(series)->row_bytes;
+            esk_bytes_copy_here(row, row_pass(cursor, width), width);
+            return ESK_OK;
+        }
+        is_there = true;
+    }
+    return next_of_any(series, cursor, row, is_there);
 }
 
 uint32_t esk_series_cursor_damaged(const struct esk_series_cursor *cursor) {
