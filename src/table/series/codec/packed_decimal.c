@@ -34,16 +34,14 @@ static uint8_t decimal_fives(uint8_t decimals) {
 /// `value` shifted by `count` bits, below 32. An 8-bit processor shifts a word
 /// bit by bit, but moves bytes.
 static ESK_APART uint32_t word_up(uint32_t value, uint8_t count) {
-    for (; SIZE_MAX == UINT16_MAX && count >= 8;
-         count = (uint8_t)(count - 8u)) {
+    for (; !ESK_NO_SHORT_WAYS && count >= 8; count = (uint8_t)(count - 8u)) {
         value <<= 8;
     }
     return value << count;
 }
 
 static ESK_APART uint32_t word_down(uint32_t value, uint8_t count) {
-    for (; SIZE_MAX == UINT16_MAX && count >= 8;
-         count = (uint8_t)(count - 8u)) {
+    for (; !ESK_NO_SHORT_WAYS && count >= 8; count = (uint8_t)(count - 8u)) {
         value >>= 8;
     }
     return value >> count;

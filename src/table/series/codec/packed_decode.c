@@ -130,11 +130,11 @@ static ESK_OUT_OF_LINE_ON_HOSTS uint32_t code_get(struct packed_call *call,
     return minus ? ~(uint32_t)code : code;
 }
 
-/// code_get, from one word of 8 bytes, as long as the cell has so many more. A
-/// mark, and what is no code, is read by code_get.
+/// code_get, on a host from one word of 8 bytes, as long as the cell has so
+/// many more. A mark, and what is no code, is read by code_get.
 static ESK_IN_LINE uint32_t code_get_word(struct packed_call *call,
                                           uint8_t *scale) {
-    if (call->end - call->at < (ptrdiff_t)sizeof(uint64_t)) {
+    if (!ESK_HOST || call->end - call->at < (ptrdiff_t)sizeof(uint64_t)) {
         return code_get(call, scale);
     }
     uint8_t left = call->left;
@@ -233,8 +233,7 @@ static ESK_IN_LINE void fields_get(struct packed_call *call) {
             if (field->mode == ESK_PACKED_RAW) {
                 raw_get(call, field, part);
             } else {
-                change =
-                    ESK_HOST ? code_get_word(call, part) : code_get(call, part);
+                change = code_get_word(call, part);
             }
         }
         if (call->mark == MARK_NONE) {

@@ -99,10 +99,11 @@ static ESK_OUT_OF_LINE void code_put(struct packed_call *call, uint32_t change,
     }
 }
 
-/// code_put, as one word of 8 bytes, as long as the cell has so many more.
+/// code_put, on a host as one word of 8 bytes, as long as the cell has so many
+/// more.
 static ESK_IN_LINE void code_put_word(struct packed_call *call, uint32_t change,
                                       uint8_t *scale) {
-    if (call->end - call->at < (ptrdiff_t)sizeof(uint64_t)) {
+    if (!ESK_HOST || call->end - call->at < (ptrdiff_t)sizeof(uint64_t)) {
         code_put(call, change, scale);
         return;
     }
@@ -198,10 +199,8 @@ static ESK_OUT_OF_LINE bool fields_put(struct packed_call *call) {
                     }
                 } else if (call->bare) {
                     value_put(call, field, from, part, change != 0);
-                } else if (ESK_HOST) {
-                    code_put_word(call, change, part);
                 } else {
-                    code_put(call, change, part);
+                    code_put_word(call, change, part);
                 }
             }
             part = next;

@@ -115,12 +115,8 @@ static inline void packed_call_keep(const struct packed_call *call) {
 /// Sets `scale` for a code whose quotient was `zeros`, or more.
 void esk_packed_adapt(uint8_t *scale, uint8_t zeros);
 
-/// The same, in line on hosts.
+/// The same, in line.
 static inline void packed_adapt(uint8_t *scale, uint8_t zeros) {
-    if (!ESK_HOST) {
-        esk_packed_adapt(scale, zeros);
-        return;
-    }
     uint8_t now = *scale & (uint8_t)~PACKED_IS_QUIET;
     uint8_t less = zeros == 0 && now > 0 ? 1 : 0;
     uint8_t more = zeros > 1 && now < ESK_PACKED_SCALE_MAX - 1 ? 2 : 0;
