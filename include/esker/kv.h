@@ -176,8 +176,8 @@ struct esk_kv_bare {
 ///             ESK_E_CORRUPT: a store of which no head is valid;
 ///             ESK_E_GEOMETRY; ESK_E_VERSION; ESK_E_SCHEMA: not the store of
 ///             the program's shape. Nothing is erased then.
-/// Costs       a read of a page, and for each blank one before it; then as
-///             esk_kv_open. Of a blank device a read of every page.
+/// Costs       2 or 3 reads of a page, 2 of each blank one before it; then as
+///             esk_kv_open. Of a blank device 2 reads of every page.
 int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
                      const struct esk_device *device, uint8_t flags,
                      const struct esk_kv_bare *bare,

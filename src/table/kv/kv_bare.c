@@ -14,10 +14,7 @@
 #include "volume/volume.h"
 #include "volume/volume_format.h"
 
-enum { BARE_TABLE = 1, BARE_VERSION = 1, PROBE_BYTES = 52 };
-
-_Static_assert(PROBE_BYTES >= ESK_ENVELOPE_BYTES + ESK_KV_HEAD_BYTES,
-               "a probe reads the head");
+enum { BARE_TABLE = 1, BARE_VERSION = 1 };
 
 static const uint8_t magic[8] = {'E', 's', 'k', 'e', 'r', 'K', 'V', 0};
 
@@ -125,37 +122,29 @@ static bool is_first_torn(const struct search *search, esk_page_id id,
                    geometry->erased_value);
 }
 
-/// Looks at page `id`. Returns ESK_OK: it has a valid head, which is in
+/// Looks at page `id`: of one that power loss cut the head may be blank, and
+/// bits of the records there. Returns ESK_OK: it has a valid head, which is in
 /// search->page; ESK_NOT_FOUND; ESK_E_IO; as head_read.
 static int page_look(struct search *search, esk_page_id id) {
     struct esk_volume *volume = search->volume;
-    const struct esk_geometry *geometry = esk_volume_geometry(volume);
     struct esk_region *region = &search->meta.region;
     uint8_t *bytes = search->page;
-    int status = esk_region_peek(region, id, 0, bytes, PROBE_BYTES);
-    if (status == ESK_E_IO) {
+    int status = esk_region_read(region, id, ESK_SEQUENCE_ANY, bytes, true);
+    if (status == ESK_E_IO || status == ESK_NOT_FOUND) {
         return status;
     }
-    if (status == ESK_OK &&
-        esk_bytes_are(bytes, PROBE_BYTES, geometry->erased_value)) {
-        status =
-            esk_region_is_erased(region, id, PROBE_BYTES, geometry->page_bytes);
-        /* A cut may leave bits of the records, and none of the head. */
-        bool is_other = status == ESK_NOT_FOUND && id >= geometry->block_pages;
-        search->has_other = search->has_other || is_other;
-        return status == ESK_OK ? ESK_NOT_FOUND : status;
-    }
-    bool other = status != ESK_OK || !is_first_torn(search, id, bytes);
+    bool other = !is_first_torn(search, id, bytes);
     bool has_head =
-        status == ESK_OK &&
         esk_bytes_equal(bytes + ESK_ENVELOPE_BYTES, magic, sizeof magic);
     if (has_head) {
         int refused =
             head_read(volume, bytes + ESK_ENVELOPE_BYTES,
                       search->wanted + ESK_ENVELOPE_OPENING, search->entry);
-        region->envelope.seed = search->entry->seed;
-        region->envelope.checksum = volume->checksum;
-        status = esk_region_read(region, id, ESK_SEQUENCE_ANY, bytes, true);
+        if (ESK_SHAPED(false, true)) { /* of the seed that the head has */
+            region->envelope.seed = search->entry->seed;
+            region->envelope.checksum = volume->checksum;
+            status = esk_region_read(region, id, ESK_SEQUENCE_ANY, bytes, true);
+        }
         if (status == ESK_OK || status == ESK_E_IO) {
             return status == ESK_OK ? refused : status;
         }
@@ -236,6 +225,8 @@ int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
     esk_meta_open(&search.meta, volume, ESK_PAGE_LOG);
     search.meta.region.envelope.table = BARE_TABLE;
     search.meta.region.envelope.seals = &esk_seals_running;
+    search.meta.region.envelope.seed = entry.seed;
+    search.meta.region.envelope.checksum = volume->checksum;
     int status = head_find(&search);
     if (status == ESK_NOT_FOUND) {
         if ((esk_volume_flags(volume) & ESK_MOUNT_READ_ONLY) != 0) {
