@@ -138,6 +138,22 @@ static void entry_set(struct esk_series *series, uint8_t *page, bool any) {
     }
 }
 
+/// Makes a new group of `entries` empty entries, of `bytes` bytes each. To
+/// copy one is less work than its columns, but more code.
+static void group_begin(struct esk_series *series, uint8_t entries,
+                        uint16_t bytes) {
+    uint8_t *first = series->log.group;
+    for (uint8_t i = 0; i < entries; i++) {
+        uint8_t *entry = first + (uint16_t)i * bytes;
+        if (!ESK_FAST || i == 0) {
+            esk_summary_clear(series->columns, esk_shape(series)->column_count,
+                              entry);
+        } else {
+            esk_bytes_copy_here(entry, first, bytes);
+        }
+    }
+}
+
 static void group_note(struct esk_series *series, uint32_t position,
                        const uint8_t *entries, uint16_t count, bool any) {
     uint32_t group = position / esk_shape(series)->group_pages;
@@ -147,10 +163,7 @@ static void group_note(struct esk_series *series, uint32_t position,
 
     if (group != series->log.group_number) {
         series->log.group_number = group;
-        for (uint8_t i = 0; i < last; i++) {
-            esk_summary_clear(series->columns, esk_shape(series)->column_count,
-                              series->log.group + (uint16_t)i * bytes);
-        }
+        group_begin(series, last, bytes);
     }
     if (slot == last) {
         return;
