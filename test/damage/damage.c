@@ -27,7 +27,7 @@
 #include "test/damage/cases.h"
 
 enum {
-    CLASSES_MAX = 400, ///< of findings, in all cases
+    CLASSES_MAX = 2000, ///< of findings, in all cases of a job
     KNOWN_MAX = 200,
     SECONDS_A_TRIAL = 20,
     ONE_IN = 97, ///< one in so many, where lines of known.txt must match again
