@@ -57,60 +57,6 @@ uint32_t esk_order_load32(uint8_t type, const uint8_t *bytes) {
     }
 }
 
-#if defined(__AVR__)
-
-/// As rank_long for fewer than 256 words, in registers.
-static ESK_APART_OR_INLINE uint8_t rank_short(const uint8_t *bytes,
-                                              uint16_t stride, uint8_t count,
-                                              uint32_t order, uint8_t flip) {
-    uint8_t rank = 0;
-    uint8_t half;
-    uint16_t rest = (uint16_t)(stride - 4u);
-    __asm__("rjmp 3f\n"
-            "1:\n\t"
-            "mov %[half], %[count]\n\t"
-            "lsr %[half]\n\t"
-            "mul %[half], %A[stride]\n\t"
-            "movw r30, r0\n\t"
-            "mul %[half], %B[stride]\n\t"
-            "add r31, r0\n\t"
-            "add r30, %A[bytes]\n\t"
-            "adc r31, %B[bytes]\n\t"
-            "ld r0, Z+\n\t"
-            "cp r0, %A[order]\n\t"
-            "ld r0, Z+\n\t"
-            "cpc r0, %B[order]\n\t"
-            "ld r0, Z+\n\t"
-            "cpc r0, %C[order]\n\t"
-            "ld r0, Z+\n\t"
-            "eor r0, %[flip]\n\t" /* the borrow is in the carry */
-            "cpc r0, %D[order]\n\t"
-            "brcc 2f\n\t"
-            "movw %A[bytes], r30\n\t"
-            "add %A[bytes], %A[rest]\n\t"
-            "adc %B[bytes], %B[rest]\n\t"
-            "inc %[half]\n\t"
-            "add %[rank], %[half]\n\t"
-            "sub %[count], %[half]\n\t"
-            "brne 1b\n\t"
-            "rjmp 4f\n"
-            "2:\n\t"
-            "mov %[count], %[half]\n"
-            "3:\n\t"
-            "tst %[count]\n\t"
-            "brne 1b\n"
-            "4:\n\t"
-            "clr r1\n\t"
-            : [bytes] "+&r"(bytes), [count] "+&r"(count), [rank] "+&r"(rank),
-              [half] "=&r"(half)
-            : [stride] "r"(stride), [rest] "r"(rest), [order] "r"(order),
-              [flip] "r"(flip)
-            : "r30", "r31", "memory");
-    return rank;
-}
-
-#endif
-
 #if SIZE_MAX <= UINT32_MAX
 
 /// esk_order_rank_words; `flip` changes the sign bit.
@@ -141,7 +87,7 @@ ESK_OUT_OF_LINE uint16_t esk_order_rank_words(uint8_t type,
     /* Words of 4 bytes and more, all in a page. */
     if (ESK_SHAPED_MEDIUM(esk_shape_geometry.page_bytes <= 1024, false) ||
         count <= UINT8_MAX) {
-        return rank_short(bytes, stride, (uint8_t)count, order, flip);
+        return esk_order_rank_short(bytes, stride, (uint8_t)count, order, flip);
     }
 #endif
     return rank_long(bytes, stride, count, order, flip);

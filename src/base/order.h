@@ -107,6 +107,77 @@ static inline uint16_t esk_order_rank_even(uint8_t type, const uint8_t *bytes,
 }
 #endif
 
+#if defined(__AVR__)
+
+/// esk_order_rank_words for fewer than 256 words, in registers. flip: changes
+/// the sign bit.
+static ESK_APART_OR_INLINE uint8_t esk_order_rank_short(const uint8_t *bytes,
+                                                        uint16_t stride,
+                                                        uint8_t count,
+                                                        uint32_t order,
+                                                        uint8_t flip) {
+    uint8_t rank = 0;
+    uint8_t half;
+    uint16_t rest = (uint16_t)(stride - 4u);
+    __asm__("rjmp 3f\n"
+            "1:\n\t"
+            "mov %[half], %[count]\n\t"
+            "lsr %[half]\n\t"
+            "mul %[half], %A[stride]\n\t"
+            "movw r30, r0\n\t"
+            "mul %[half], %B[stride]\n\t"
+            "add r31, r0\n\t"
+            "add r30, %A[bytes]\n\t"
+            "adc r31, %B[bytes]\n\t"
+            "ld r0, Z+\n\t"
+            "cp r0, %A[order]\n\t"
+            "ld r0, Z+\n\t"
+            "cpc r0, %B[order]\n\t"
+            "ld r0, Z+\n\t"
+            "cpc r0, %C[order]\n\t"
+            "ld r0, Z+\n\t"
+            "eor r0, %[flip]\n\t" /* the borrow is in the carry */
+            "cpc r0, %D[order]\n\t"
+            "brcc 2f\n\t"
+            "movw %A[bytes], r30\n\t"
+            "add %A[bytes], %A[rest]\n\t"
+            "adc %B[bytes], %B[rest]\n\t"
+            "inc %[half]\n\t"
+            "add %[rank], %[half]\n\t"
+            "sub %[count], %[half]\n\t"
+            "brne 1b\n\t"
+            "rjmp 4f\n"
+            "2:\n\t"
+            "mov %[count], %[half]\n"
+            "3:\n\t"
+            "tst %[count]\n\t"
+            "brne 1b\n"
+            "4:\n\t"
+            "clr r1\n\t"
+            : [bytes] "+&r"(bytes), [count] "+&r"(count), [rank] "+&r"(rank),
+              [half] "=&r"(half)
+            : [stride] "r"(stride), [rest] "r"(rest), [order] "r"(order),
+              [flip] "r"(flip)
+            : "r30", "r31", "memory");
+    return rank;
+}
+
+#endif
+
+/// esk_order_rank_words for the way down a tree: in line in a fast build for
+/// AVR.
+static inline uint16_t esk_order_rank_often(uint8_t type, const uint8_t *bytes,
+                                            uint16_t stride, uint16_t count,
+                                            uint32_t order) {
+#if defined(__AVR__)
+    if (!ESK_SMALL && count <= UINT8_MAX) {
+        return esk_order_rank_short(bytes, stride, (uint8_t)count, order,
+                                    type == ESK_TYPE_I32 ? 0x80 : 0);
+    }
+#endif
+    return esk_order_rank_words(type, bytes, stride, count, order);
+}
+
 /// Stores the order form of the `width`-byte value at `bytes` into `order`,
 /// `width` bytes, little-endian: the same as esk_order_load for any width in
 /// a few instructions of an 8-bit chip.

@@ -174,7 +174,7 @@ static inline uint16_t esk_btree_descend_word(uint8_t type,
     uint16_t last = (uint16_t)(count - 1u);
     return after == 0
                ? last
-               : esk_order_rank_words(type, entries + ESK_BTREE_WORD_ENTRY,
+               : esk_order_rank_often(type, entries + ESK_BTREE_WORD_ENTRY,
                                       ESK_BTREE_WORD_ENTRY, last, after);
 }
 
@@ -186,7 +186,7 @@ static inline uint16_t esk_btree_search_word(uint8_t type,
     uint16_t count = esk_btree_count(node);
     const uint8_t *keys = node->entries + node->key;
     uint16_t index =
-        esk_order_rank_words(type, keys, node->bytes, count, order);
+        esk_order_rank_often(type, keys, node->bytes, count, order);
     *found =
         index < count && esk_load_u32(keys + (uint16_t)(index * node->bytes)) ==
                              esk_load_u32(key);
