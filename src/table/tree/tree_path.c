@@ -3,7 +3,8 @@
 
 /// Paths: from the root down, and from leaf to leaf.
 ///
-/// There is one descent. It pins the root's frame until its end, so that with
+/// There is one descent, and in a fast build a second one for keys that are
+/// words. A descent pins the root's frame until its end, so that with
 /// two frames the root is still in RAM when the next descent begins. (A reader
 /// may have one frame only.) No loop runs longer than the tree is high: levels
 /// only fall, whatever the bytes on flash are.

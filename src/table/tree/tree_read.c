@@ -305,8 +305,9 @@ static int cursor_move(struct esk_tree *tree, struct esk_tree_cursor *cursor,
 }
 
 /// Stores the key of the row that the cursor returns.
-static void key_note(const struct esk_tree *tree,
-                     struct esk_tree_cursor *cursor, const uint8_t *row) {
+static inline void key_note_inline(const struct esk_tree *tree,
+                                   struct esk_tree_cursor *cursor,
+                                   const uint8_t *row) {
     const uint8_t *key = row + esk_tree_layout(tree)->key_offset;
     uint16_t bytes = esk_tree_layout(tree)->key_bytes;
     if (bytes == sizeof(uint32_t)) { /* the usual key */
@@ -314,6 +315,11 @@ static void key_note(const struct esk_tree *tree,
     } else if (bytes <= ESK_TREE_CURSOR_KEY_BYTES) {
         memcpy(cursor->last, key, bytes);
     }
+}
+
+static void key_note(const struct esk_tree *tree,
+                     struct esk_tree_cursor *cursor, const uint8_t *row) {
+    key_note_inline(tree, cursor, row);
 }
 
 /// The next row, if it is not in the frame of the last one.
@@ -358,7 +364,7 @@ int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
     const uint8_t *from = cursor->next;
     cursor->left--;
     cursor->next = from + esk_tree_layout(tree)->row_bytes;
-    key_note(tree, cursor, from);
+    (ESK_SMALL ? key_note : key_note_inline)(tree, cursor, from);
     esk_bytes_copy(row, from, esk_tree_layout(tree)->row_bytes);
     return ESK_OK;
 }

@@ -18,6 +18,42 @@ static void edit_begin(struct esk_tree_edit *edit) {
     edit->spot.work.pinned = false;
 }
 
+/// Whether `edit` puts one new row in a leaf in place that has room for it. In
+/// a build for size there is one way to change a tree.
+static inline bool is_plain(const struct esk_tree *tree,
+                            const struct esk_tree_edit *edit) {
+    const struct esk_btree_node *node = &edit->spot.node;
+    return !ESK_SMALL && edit->spot.work.pinned && !edit->spot.found &&
+           edit->leaf == ESK_TREE_LEAF_PUT && edit->rows.count == 1 &&
+           esk_tree_overwrites(tree) && esk_tree_merge(tree) == NULL &&
+           esk_tree_kept(tree) == NULL &&
+           esk_btree_count(node) < node->capacity;
+}
+
+/// esk_tree_change and esk_tree_change_end for such an edit: no level above
+/// changes, and of the tree's state only the count of rows.
+static int plain_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
+    struct esk_tree_work *work = &edit->spot.work;
+    bool root = work->level == tree->now.height;
+    esk_btree_insert(&edit->spot.node, tree->path.index[0], edit->rows.next);
+    ESK_ASSERT(esk_tree_pins_only(tree, work, NULL));
+    int status =
+        esk_tree_store(tree)->place(tree, work, root, &edit->told.child);
+    if (status != ESK_OK) {
+        struct esk_tree_state before = tree->now;
+        esk_tree_work_drop(tree, work);
+        esk_tree_change_end(tree, status, &before);
+        return status;
+    }
+    edit->rows.next += esk_tree_layout(tree)->row_bytes;
+    edit->rows.done = 1;
+    if (tree->now.rows != UINT32_MAX) {
+        tree->now.rows++;
+    }
+    tree->changes++;
+    return ESK_OK;
+}
+
 /// Finds the leaf of `key` and makes `edit` there. PUT_NEW, DELETE and PUT_OLD
 /// first check whether the row exists.
 /// through  without the write cache.
@@ -31,11 +67,9 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
         status = ESK_E_WORN;
     }
     ESK_TRY(status);
-    struct esk_tree_state before = tree->now;
     edit_begin(edit);
     if (esk_tree_kept(tree) != NULL) {
         status = esk_tree_write_cache(tree)->begin(tree, through);
-        before = tree->now;
     }
     if (status == ESK_OK) {
         status = esk_tree_find(tree, &tree->path, key, ESK_TREE_FIRST, 1,
@@ -48,6 +82,10 @@ static int leaf_change(struct esk_tree *tree, const uint8_t *key,
     if (status == ESK_OK && mode == PUT_OLD && !edit->spot.found) {
         status = ESK_NOT_FOUND;
     }
+    if (status == ESK_OK && is_plain(tree, edit)) {
+        return plain_change(tree, edit);
+    }
+    struct esk_tree_state before = tree->now; /* a descent changes nothing */
     if (status == ESK_OK) {
         status = esk_tree_change(tree, edit);
     }
