@@ -166,6 +166,39 @@ ESK_TEST(tree_refuses_heights_levels_and_homes_that_cannot_be) {
     esk_model_tree_free(&model);
 }
 
+/// Gets that end as corrupt, of the rows of all possible keys.
+static uint32_t corrupt_gets(struct esk_model_tree *model) {
+    uint8_t row[ESK_MODEL_TREE_ROW_BYTES_MAX];
+    uint8_t key[8];
+    uint32_t corrupt = 0;
+    for (uint32_t number = 0; number < model->range; number++) {
+        esk_model_tree_key(model, number, key);
+        corrupt += esk_tree_get(model->tree, key, row) == ESK_E_CORRUPT;
+    }
+    return corrupt;
+}
+
+ESK_TEST(tree_refuses_counts_and_children_that_cannot_be) {
+    struct esk_model_tree model;
+    struct esk_model_tree_table table = model_tree_plain(ESK_STORE_INPLACE);
+    table.checksum = ESK_CHECKSUM_NONE;
+    model_tree_start(&model, &table);
+    model_tree_puts(&model, 100);
+    ESK_CHECK_INT(corrupt_gets(&model), 0);
+    /* Every node has 200 entries, or none. */
+    ESK_CHECK_INT(byte_forged(&model, 4, 200), ESK_OK);
+    ESK_CHECK_INT(corrupt_gets(&model), model.range);
+    ESK_CHECK_INT(byte_forged(&model, 4, 0), ESK_OK);
+    ESK_CHECK_INT(corrupt_gets(&model), model.range);
+    /* The first child of the root is the tag of an empty frame. */
+    ESK_CHECK_INT(byte_forged(&model, 4, 2), ESK_OK);
+    for (uint16_t at = 20; at < 24; at++) {
+        ESK_CHECK_INT(byte_forged(&model, at, 0xFF), ESK_OK);
+    }
+    ESK_CHECK(corrupt_gets(&model) > 0);
+    esk_model_tree_free(&model);
+}
+
 /// The number of nodes in a root says how fast the collector goes: a tree whose
 /// roots all say 0 still takes changes, and check tells.
 ESK_TEST(tree_whose_roots_count_no_nodes_takes_changes) {
