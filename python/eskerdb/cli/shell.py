@@ -45,10 +45,11 @@ _HELP = {
 }
 _WORDS = (
     "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "OFFSET",
-    "JOIN", "LEFT JOIN", "ON", "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE",
-    "IS NULL", "CASE", "WHEN", "THEN", "ELSE", "END", "CAST", "AS", "DISTINCT",
-    "UNION ALL", "DESC", "count(*)", "sum", "min", "max", "avg", "abs",
-    "round", "coalesce",
+    "JOIN", "LEFT JOIN", "CROSS JOIN", "ON", "AND", "OR", "NOT", "IN",
+    "BETWEEN", "LIKE", "IS NULL", "CASE", "WHEN", "THEN", "ELSE", "END", "CAST",
+    "AS", "DISTINCT", "UNION ALL", "DESC", "NULLS FIRST", "NULLS LAST",
+    "count(*)", "sum", "min", "max", "avg", "first", "last", "quantile", "abs",
+    "round", "coalesce", "length", "substr", "bucket",
 )  # fmt: skip
 
 
