@@ -58,3 +58,22 @@ uint32_t esk_quotient_by_shifts(uint32_t value, uint32_t whole,
     *rest = value;
     return quotient;
 }
+
+/// a * b. On AVR a call that multiplies 16 bits by 16, whatever else the
+/// compiler knows of the factors.
+static inline uint32_t product(uint16_t a, uint16_t b) {
+#if defined(__AVR__)
+    __asm__("" : "+r"(a), "+r"(b));
+#endif
+    return (uint32_t)a * b;
+}
+
+bool esk_products_fall(uint16_t a, uint32_t b, uint16_t c, uint32_t d) {
+    uint32_t left = product(a, (uint16_t)(b & UINT16_MAX));
+    uint32_t right = product(c, (uint16_t)(d & UINT16_MAX));
+    uint16_t left_low = (uint16_t)(left & UINT16_MAX);
+    uint16_t right_low = (uint16_t)(right & UINT16_MAX);
+    left = (left >> 16) + product(a, (uint16_t)(b >> 16));
+    right = (right >> 16) + product(c, (uint16_t)(d >> 16));
+    return left > right || (left == right && left_low > right_low);
+}

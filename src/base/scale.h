@@ -62,26 +62,8 @@ static inline uint16_t esk_quotient_short(uint16_t value, uint16_t whole) {
 }
 #endif
 
-/// a * b. On AVR a call that multiplies 16 bits by 16, whatever else the
-/// compiler knows of the factors.
-static inline uint32_t esk_product(uint16_t a, uint16_t b) {
-#if defined(__AVR__)
-    __asm__("" : "+r"(a), "+r"(b));
-#endif
-    return (uint32_t)a * b;
-}
-
 /// Whether a * b > c * d, for `a` and `c` of 16 bits. An 8-bit processor makes
 /// the four products of 16 bits sooner than two of 64 bits.
-static inline bool esk_products_fall(uint16_t a, uint32_t b, uint16_t c,
-                                     uint32_t d) {
-    uint32_t left = esk_product(a, (uint16_t)(b & UINT16_MAX));
-    uint32_t right = esk_product(c, (uint16_t)(d & UINT16_MAX));
-    uint16_t left_low = (uint16_t)(left & UINT16_MAX);
-    uint16_t right_low = (uint16_t)(right & UINT16_MAX);
-    left = (left >> 16) + esk_product(a, (uint16_t)(b >> 16));
-    right = (right >> 16) + esk_product(c, (uint16_t)(d >> 16));
-    return left > right || (left == right && left_low > right_low);
-}
+bool esk_products_fall(uint16_t a, uint32_t b, uint16_t c, uint32_t d);
 
 #endif

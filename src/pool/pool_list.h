@@ -101,24 +101,4 @@ static inline uint8_t esk_pool_evict(struct esk_pool *pool) {
     return frame;
 }
 
-/// Loads page `tag` into a frame and pins it; the caller sets the slots' tags.
-/// Returns as esk_pool_pin.
-static inline int esk_pool_fill(struct esk_pool *pool, uint32_t tag,
-                                esk_pool_load *load, void *context,
-                                uint8_t **page, uint8_t *frame) {
-    uint8_t found = esk_pool_evict(pool);
-    if (found == ESK_POOL_FRAME_NONE) {
-        return ESK_E_NO_MEMORY;
-    }
-    esk_count(&pool->misses);
-    *frame = found;
-    *page = esk_pool_page(pool, found);
-    int status = load(context, tag, *page);
-    if (status != ESK_OK) {
-        esk_pool_move(pool, found, 0, ESK_POOL_TAG_NONE);
-        esk_pool_unpin(pool, found);
-    }
-    return status;
-}
-
 #endif

@@ -66,6 +66,25 @@ static uint8_t pool_leave(struct esk_pool *pool, uint32_t tag, uint8_t class_) {
     return kept;
 }
 
+/// Loads page `tag` into a frame and pins it; the caller sets the slots' tags.
+/// Returns as esk_pool_pin.
+static int pool_fill(struct esk_pool *pool, uint32_t tag, esk_pool_load *load,
+                     void *context, uint8_t **page, uint8_t *frame) {
+    uint8_t found = esk_pool_evict(pool);
+    if (found == ESK_POOL_FRAME_NONE) {
+        return ESK_E_NO_MEMORY;
+    }
+    esk_count(&pool->misses);
+    *frame = found;
+    *page = esk_pool_page(pool, found);
+    int status = load(context, tag, *page);
+    if (status != ESK_OK) {
+        esk_pool_move(pool, found, 0, ESK_POOL_TAG_NONE);
+        esk_pool_unpin(pool, found);
+    }
+    return status;
+}
+
 static int pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
                     esk_pool_load *load, void *context, uint8_t **page,
                     uint8_t *frame) {
@@ -76,7 +95,7 @@ static int pool_pin(struct esk_pool *pool, uint32_t tag, uint8_t class_,
         *page = esk_pool_page(pool, found);
     } else {
         uint8_t kept = pool_leave(pool, tag, class_);
-        ESK_TRY(esk_pool_fill(pool, tag, load, context, page, &found));
+        ESK_TRY(pool_fill(pool, tag, load, context, page, &found));
         for (uint8_t i = 0; i < class_; i++) {
             if ((kept & 1u) == 0) {
                 esk_pool_move(pool, found, i, tag);

@@ -103,6 +103,16 @@ ESK_TEST(pool_keeps_a_pinned_frame_until_its_last_unpin) {
     ESK_CHECK_INT(again, first);
 }
 
+ESK_TEST(pool_with_classes_has_no_frame_left_when_all_are_pinned) {
+    uint8_t frame;
+    start(2, 3);
+    ESK_CHECK_INT(pin(1, 0, &frame), ESK_OK);
+    ESK_CHECK_INT(pin(2, 1, &frame), ESK_OK);
+    ESK_CHECK_INT(pin(3, 2, &frame), ESK_E_NO_MEMORY);
+    ESK_CHECK_INT(pin(3, 0, &frame), ESK_E_NO_MEMORY);
+    esk_pool_unpin(&test_pool, frame);
+}
+
 ESK_TEST(pool_pins_the_frame_that_a_caller_remembers_if_it_has_the_page) {
     uint8_t *page = NULL;
     uint8_t frame;

@@ -27,6 +27,7 @@
 
 #include "base/bytes.h"
 #include "base/inline.h"
+#include "base/scale.h"
 
 enum {
     /// Longest segment: so that two segments fit 16 bits.
@@ -52,6 +53,12 @@ void esk_spline_init(struct esk_spline *spline, void *memory, uint16_t bytes,
 }
 
 /* --------------------------------------------------------------- corridor */
+
+bool esk_slopes_fall(const struct esk_spline_slope *a,
+                     const struct esk_spline_slope *b) {
+    return esk_products_fall((uint16_t)a->rise, (uint32_t)b->run,
+                             (uint16_t)b->rise, (uint32_t)a->run);
+}
 
 /// slope_is_above by products of 64 bits.
 static ESK_OUT_OF_LINE_WHERE_FAST bool

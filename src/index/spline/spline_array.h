@@ -13,15 +13,11 @@
 #ifndef ESK_INDEX_SPLINE_ARRAY_H
 #define ESK_INDEX_SPLINE_ARRAY_H
 
-#include "base/scale.h"
 #include "index/spline/spline.h"
 
 /// Whether `a` is steeper than `b`, for rises of 16 bits and runs of 32.
-static inline bool esk_slopes_fall(const struct esk_spline_slope *a,
-                                   const struct esk_spline_slope *b) {
-    return esk_products_fall((uint16_t)a->rise, (uint32_t)b->run,
-                             (uint16_t)b->rise, (uint32_t)a->run);
-}
+bool esk_slopes_fall(const struct esk_spline_slope *a,
+                     const struct esk_spline_slope *b);
 
 /// Bytes of a knot in RAM.
 static inline uint8_t esk_spline_knot_bytes(const struct esk_spline *spline) {
