@@ -413,6 +413,20 @@ static void summary_step_set(const struct esk_summary_column *column,
     *summary_step(column, steps, step) |= summary_mask((uint8_t)(step & 7u));
 }
 
+/// Whether the step `at`, counted from `first`, is set. If it is clear, and all
+/// behind it in its byte are, `at` becomes the last one of the byte.
+static ESK_OUT_OF_LINE bool
+summary_step_skip(const struct esk_summary_column *column, uint8_t *steps,
+                  uint16_t first, uint16_t *at) {
+    uint16_t step = (uint16_t)(first + *at);
+    uint8_t bit = summary_mask((uint8_t)(step & 7u));
+    uint8_t byte = *summary_step(column, steps, step);
+    if (byte < bit) {
+        *at = (uint16_t)(*at + (7u - (step & 7u)));
+    }
+    return (byte & bit) != 0;
+}
+
 /// Makes the steps of the zone `part` as wide as `shift` says.
 static void summary_steps_join(const struct esk_summary_column *column,
                                uint8_t *steps, const uint8_t *part,
@@ -427,12 +441,11 @@ static void summary_steps_join(const struct esk_summary_column *column,
     steps[0] = shift;
     /* As many steps as there are, or more, become one: then min's and max's are
        all. */
-    for (uint16_t i = (uint16_t)(8u * bytes - 8u); i > 0 && by < 10; i--) {
-        uint8_t bit = summary_mask((uint8_t)(step & 7u));
-        if ((*summary_step(column, old, step) & bit) != 0) {
-            summary_step_set(column, steps, step >> by);
+    uint16_t count = (uint16_t)(8u * bytes - 8u);
+    for (uint16_t i = 0; i < count && by < 10; i++) {
+        if (summary_step_skip(column, old, (uint16_t)step, &i)) {
+            summary_step_set(column, steps, (step + i) >> by);
         }
-        step++;
     }
     /* max may be one step further, whose bit is that of min's. */
     summary_step_set(column, steps, summary_window(part, width, shift));
@@ -517,15 +530,14 @@ static void summary_cells_set(const struct esk_summary_column *column,
                               uint8_t *part, uint8_t *steps) {
     uint8_t width = column->width;
     uint8_t *bitmap = part + width + width;
-    uint32_t step = summary_window(part, width, steps[0]);
+    uint16_t step = (uint16_t)summary_window(part, width, steps[0]);
     uint16_t count = (uint16_t)(8u * summary_steps_bytes(column) - 8u);
     bool back = summary_is_within(part, steps[0]);
     struct summary_grid grid;
     summary_fit_zone(&grid, part, column);
     uint8_t fine = (uint8_t)(8u * grid.skip + grid.shift - steps[0]);
-    for (uint16_t i = 0; i <= count; i++, step++) {
-        uint8_t bit = summary_mask((uint8_t)(step & 7u));
-        if ((*summary_step(column, steps, step) & bit) != 0) {
+    for (uint16_t i = 0; i <= count; i++) {
+        if (summary_step_skip(column, steps, step, &i)) {
             uint16_t high = (uint16_t)(i >> fine);
             uint16_t low = (uint16_t)((i - (back && i > 0 ? 1u : 0u)) >> fine);
             high = high < grid.last ? high : grid.last;
