@@ -393,10 +393,10 @@ static uint16_t summary_steps_bytes(const struct esk_summary_column *column) {
 static uint32_t summary_window(const uint8_t *value, uint8_t width,
                                uint8_t shift) {
     uint32_t window = 0;
-    uint8_t at = (uint8_t)(shift >> 3);
-    for (uint8_t i = 0; i < 4; i++, at++) {
-        uint8_t byte = at < width ? value[at] : 0;
-        window |= (uint32_t)byte << (8u * i);
+    uint8_t at = (uint8_t)((shift >> 3) + 4u);
+    for (uint8_t i = 4; i > 0; i--) {
+        at--;
+        window = window << 8 | (at < width ? value[at] : 0u);
     }
     return window >> (shift & 7u);
 }
