@@ -156,8 +156,8 @@ enum esk_table_kind {
 /// How data pages hold rows. The values are on flash and never change.
 enum esk_codec {
     ESK_CODEC_RAW = 0,
-    /// Rows are stored as differences from the row before, in bits: 1.6 to 11
-    /// times the rows in a page, for more work a row.
+    /// Rows are stored as differences from the row before, in bits: 1.6 to 10
+    /// times the rows in a page of 512 bytes, for more work a row.
     ESK_CODEC_PACKED = 1,
 };
 
