@@ -5,7 +5,8 @@
 /// set is packed, every page is read back and compared.
 ///
 /// Modes are the defaults of the types, but that floats are decimals and the
-/// coordinates of cycling_gps are linear: what a user would declare.
+/// coordinates of cycling_gps are linear: what a user would declare. The rows
+/// of "random" do not pack: what a page then loses.
 #include <time.h>
 
 #include "bench/bench.h"
@@ -23,7 +24,7 @@ enum {
 
 struct set {
     const char *name;
-    const char *file;               ///< in ESK_DATA; NULL: data/NAME.rec
+    const char *file; ///< in ESK_DATA; NULL: data/NAME.rec, or made
     uint16_t bytes[FIELDS_MAX + 1]; ///< of the fields, ending with 0
     uint8_t modes[FIELDS_MAX];
 };
@@ -38,21 +39,40 @@ static const struct set sets[] = {
      "cycling_gps.rec",
      {8, 4, 4, 4, 4, 4, 4, 4},
      {2, 2, 2, 5, 7, 6, 4, 4}},
+    {"random", NULL, {4, 4, 4, 4}, {2, 1, 1, 1}},
 };
 
 static const struct {
     uint16_t page;
     uint16_t cell;
-} shapes[] = {{512, 512}, {512, 256}, {512, 128}, {256, 256}, {2048, 2048}};
+} shapes[] = {{512, 512}, {512, 256},   {512, 128},
+              {256, 256}, {2048, 2048}, {2048, 256}};
 
 static uint8_t rows[ROWS_MAX][ROW_BYTES_MAX];
 static uint8_t page[PAGE_BYTES_MAX];
 static uint64_t states[2][STATE_WORDS];
 
+/// Makes rows that do not pack: keys of random distances, random values.
+static uint32_t random_make(void) {
+    uint64_t state = 1;
+    uint32_t row[4] = {0};
+    for (uint32_t i = 0; i < ROWS_MAX; i++) {
+        row[0] += 1 + bench_random(&state, UINT32_MAX / ROWS_MAX - 1u);
+        for (uint8_t k = 1; k < 4; k++) {
+            row[k] = bench_random(&state, UINT32_MAX);
+        }
+        memcpy(rows[i], row, sizeof row);
+    }
+    return ROWS_MAX;
+}
+
 /// Loads the set. Returns its rows; 0 when its file is missing.
 static uint32_t set_load(const struct set *set, uint16_t row_bytes) {
     char path[1024];
     const char *folder = getenv("ESK_DATA");
+    if (strcmp(set->name, "random") == 0) {
+        return random_make();
+    }
     if (set->file == NULL) {
         snprintf(path, sizeof path, "data/%s.rec", set->name);
     } else {

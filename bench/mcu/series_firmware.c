@@ -9,6 +9,8 @@
 ///     -DSERIES_INDEXES    0 or 1 value index, on the first value
 ///     -DSERIES_FLAGS      enum esk_mount_flags
 ///     -DSERIES_FRAMES     page frames; 0: as few as the table needs
+///     -DSERIES_PACKED     0 or 1: pages are packed
+///     -DSERIES_GETS       how many of random keys
 ///
 /// The stack of a group is that of its calls below `measure_*`, without the
 /// frame of `measure_*`, which is the application's.
@@ -31,11 +33,17 @@
 #ifndef SERIES_FRAMES
 #define SERIES_FRAMES 0
 #endif
+#ifndef SERIES_PACKED
+#define SERIES_PACKED 0
+#endif
+#ifndef SERIES_GETS
+#define SERIES_GETS 1000
+#endif
 
 enum {
     PAGE_BYTES = 512,
-    ARENA_BYTES = 3072,
-    GETS = 1000,
+    ARENA_BYTES = SERIES_PACKED ? 4608 : 3072,
+    GETS = SERIES_GETS,
     SYNC_ROWS = 3,   ///< appended before each sync
     RANGE_PART = 20, ///< one in this many rows is in the range
     COLUMNS = 4,
@@ -67,7 +75,9 @@ static const struct esk_series_config config = {.key_index_bytes = 256,
 /// Parts of the program: without a value index as few as possible.
 #if SERIES_INDEXES == 0
 static const struct esk_series_parts parts = {
-    .keys = &esk_series_part_keys, .ranges = &esk_series_part_ranges};
+    .keys = &esk_series_part_keys,
+    .ranges = &esk_series_part_ranges,
+    .packed = SERIES_PACKED ? &esk_series_part_packed : NULL};
 #else
 #define parts esk_series_parts_all
 #endif
@@ -93,6 +103,7 @@ static void create(void) {
                   .row_bytes = sizeof(struct row)},
         .indexes = &index,
         .index_count = SERIES_INDEXES,
+        .codec = SERIES_PACKED ? ESK_CODEC_PACKED : ESK_CODEC_RAW,
     };
     static const struct esk_volume_config format = {
         .uuid = {0xE5, 0xCE}, .checksum = SERIES_CHECKSUM};
