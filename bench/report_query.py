@@ -182,7 +182,8 @@ def chip(rows):
             for side in ("hand", "generated", "machine")
         ]
         lines += [
-            page.line("page reads", "page reads, machine"),
+            page.line("page reads, hand", "page reads, hand"),
+            page.line("page reads, the others", "page reads, machine"),
             page.line("bytes of the program", "program"),
         ]
         parts.append(table([f"{build} build", *QUERIES], lines))
