@@ -55,7 +55,7 @@
 ///
 ///     ... esk_kv_open_bare(&kv, &volume, &device, 0, &esk_shape_bare, ...);
 ///
-/// In a program with the shape of a kv table of less than 64 KiB, a search
+/// In a program with the shape of a kv table of at most 16 KiB, a search
 /// compares the hashes of all keys in RAM, in less code.
 #ifndef ESKER_SHAPE_H
 #define ESKER_SHAPE_H

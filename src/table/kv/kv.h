@@ -306,12 +306,15 @@ static ESK_CONSTANT uint8_t esk_kv_address_bytes_of(uint32_t log_bytes,
     return esk_kv_number_bytes(has_index ? 2u * log_bytes : log_bytes);
 }
 
+/// Bytes of the log of a program's shape.
+#define ESK_KV_SHAPE_LOG_BYTES                                                 \
+    (ESK_SHAPE_BLOCKS * esk_shape_geometry.block_pages *                       \
+     esk_shape_geometry.page_bytes)
+
 static inline uint8_t esk_kv_address_bytes(const struct esk_kv *kv) {
-    return ESK_SHAPED_KV(esk_kv_address_bytes_of(
-                             ESK_SHAPE_BLOCKS * esk_shape_geometry.block_pages *
-                                 esk_shape_geometry.page_bytes,
-                             esk_shape_kv.keys != 0),
-                         (uint8_t)kv->address_bytes);
+    return ESK_SHAPED_KV(
+        esk_kv_address_bytes_of(ESK_KV_SHAPE_LOG_BYTES, esk_shape_kv.keys != 0),
+        (uint8_t)kv->address_bytes);
 }
 
 static inline uint8_t esk_kv_slot_bytes(const struct esk_kv *kv) {

@@ -25,6 +25,8 @@
 /// of all slots.
 #include "table/kv/kv.h"
 
+#define LIST_LOG_BYTES_MAX 16384u
+
 static uint8_t *slot_at(const struct esk_kv *kv, uint32_t slot) {
     return kv->slots + (size_t)slot * esk_kv_slot_bytes(kv);
 }
@@ -48,10 +50,12 @@ uint32_t esk_kv_slot_hash(const struct esk_kv *kv, uint32_t slot) {
     return esk_kv_number(slot_at(kv, slot), esk_kv_hash_bytes(kv));
 }
 
-/// Whether the table is a list: without an index, and with short addresses.
+/// Whether the table is a list: without an index, and with a short log. An open
+/// searches for each of its records.
 static inline bool is_list(const struct esk_kv *kv) {
     (void)kv;
-    return ESK_SHAPED_KV(!esk_kv_has_index(kv) && esk_kv_address_bytes(kv) == 2,
+    return ESK_SHAPED_KV(!esk_kv_has_index(kv) &&
+                             ESK_KV_SHAPE_LOG_BYTES <= LIST_LOG_BYTES_MAX,
                          false);
 }
 
