@@ -520,8 +520,10 @@ int esk_tree_pin(struct esk_tree *tree, uint32_t address, uint8_t level,
 
 void esk_tree_unpin(struct esk_tree *tree, struct esk_tree_work *work);
 
-/// Address of child `index` of `node`, which is at `address`.
-uint32_t esk_tree_child(const struct esk_btree_node *node, uint16_t index,
+/// Address of child `index` of `node`, which is at `address`. Only where nodes
+/// share pages a child can be in its parent's.
+uint32_t esk_tree_child(const struct esk_tree *tree,
+                        const struct esk_btree_node *node, uint16_t index,
                         uint32_t address);
 
 /// The side on which a descent without a key stays.

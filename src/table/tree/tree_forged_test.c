@@ -199,6 +199,30 @@ ESK_TEST(tree_refuses_counts_and_children_that_cannot_be) {
     esk_model_tree_free(&model);
 }
 
+/// A child of all ones is in its parent's page, but only where nodes share
+/// pages: a walk over the rows, which has no key, ends as corrupt.
+ESK_TEST(tree_whose_nodes_share_no_page_refuses_a_child_in_its_own_page) {
+    static const uint8_t stores[] = {ESK_STORE_INPLACE, ESK_STORE_WANDERING};
+    for (uint8_t i = 0; i < 2; i++) {
+        struct esk_model_tree model;
+        struct esk_model_tree_table table = model_tree_plain(stores[i]);
+        struct esk_tree_cursor cursor;
+        uint8_t row[ESK_MODEL_TREE_ROW_BYTES_MAX];
+        uint16_t first = stores[i] == ESK_STORE_INPLACE ? 20 : 46;
+        ESK_CONTEXT("store %u", stores[i]);
+        table.checksum = ESK_CHECKSUM_NONE;
+        model_tree_start(&model, &table);
+        model_tree_puts(&model, 100);
+        for (uint16_t at = first; at < first + 4; at++) {
+            ESK_CHECK_INT(byte_forged(&model, at, 0xFF), ESK_OK);
+        }
+        ESK_CHECK_INT(esk_tree_cursor_open(model.tree, &cursor, NULL), ESK_OK);
+        ESK_CHECK_INT(esk_tree_cursor_next(model.tree, &cursor, row),
+                      ESK_E_CORRUPT);
+        esk_model_tree_free(&model);
+    }
+}
+
 /// The number of nodes in a root says how fast the collector goes: a tree whose
 /// roots all say 0 still takes changes, and check tells.
 ESK_TEST(tree_whose_roots_count_no_nodes_takes_changes) {

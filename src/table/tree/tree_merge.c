@@ -38,8 +38,9 @@ static bool neighbour_find(struct esk_tree *tree, uint8_t level, bool right,
     if (there) {
         memcpy(tree->low, esk_btree_key(&parent, later),
                esk_tree_layout(tree)->key_bytes);
-        *address = esk_tree_child(
-            &parent, (uint16_t)(right ? later : later - 1u), work.address);
+        *address = esk_tree_child(tree, &parent,
+                                  (uint16_t)(right ? later : later - 1u),
+                                  work.address);
     }
     esk_tree_unpin(tree, &work);
     return there;
@@ -63,7 +64,7 @@ static void entries_join(struct esk_tree *tree, uint8_t level,
            esk_tree_layout(tree)->key_bytes);
     for (uint16_t i = 0; i < more; i++) {
         esk_store_u32(esk_btree_child(node, (uint16_t)(begin + i)),
-                      esk_tree_child(from, i, address));
+                      esk_tree_child(tree, from, i, address));
     }
 }
 

@@ -72,13 +72,11 @@ void esk_tree_unpin(struct esk_tree *tree, struct esk_tree_work *work) {
     }
 }
 
-uint32_t esk_tree_child(const struct esk_btree_node *node, uint16_t index,
+uint32_t esk_tree_child(const struct esk_tree *tree,
+                        const struct esk_btree_node *node, uint16_t index,
                         uint32_t address) {
     uint32_t child = esk_load_u32(esk_btree_child(node, index));
-    return ESK_SHAPED_TREE(esk_shape_tree.shares, true) &&
-                   child == ESK_BTREE_SELF
-               ? address
-               : child;
+    return esk_tree_shares(tree) && child == ESK_BTREE_SELF ? address : child;
 }
 
 /// The entry of `node` where the path continues, or ends.
@@ -130,7 +128,7 @@ static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
             if (spot->rightmost) {
                 spot->rightmost = index + 1u == esk_btree_count(node);
             }
-            address = esk_tree_child(node, index, address);
+            address = esk_tree_child(tree, node, index, address);
         }
         if (level == bottom) {
             break;
@@ -279,7 +277,7 @@ static int node_turn(struct esk_tree *tree, struct esk_tree_path *path,
         uint16_t next = forward ? index : (uint16_t)(index + 1u);
         const uint8_t *key = esk_btree_key(&node, next);
         path->index[at - 1] = index;
-        path->address[at - 2] = esk_tree_child(&node, index, address);
+        path->address[at - 2] = esk_tree_child(tree, &node, index, address);
         if (border != NULL) {
             memcpy(border, key, esk_tree_layout(tree)->key_bytes);
         }
