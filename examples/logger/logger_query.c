@@ -381,6 +381,25 @@ static void take_block(struct logger_query *query, const uint8_t *body) {
     }
 }
 
+/// Which bound ended the query: id u32.
+static void take_limit(const struct logger_query *query, const uint8_t *body) {
+    struct esk_program_bound bound = {0};
+    uint8_t frame[FRAME_HEAD + 9 + FRAME_CRC];
+    uint8_t *answer = frame + FRAME_HEAD;
+    if (query->state == QUERY_NONE || esk_load_u32(body) != query->id) {
+        frame_refuse(ESK_NOT_FOUND);
+        return;
+    }
+    (void)esk_program_bound(&query->program, &bound);
+    memcpy(answer, body, 4);
+    answer[4] = bound.kind;
+    answer[5] = (uint8_t)bound.most;
+    answer[6] = (uint8_t)(bound.most >> 8);
+    answer[7] = (uint8_t)bound.reached;
+    answer[8] = (uint8_t)(bound.reached >> 8);
+    frame_answer(frame, 'l', 9);
+}
+
 void logger_query_take(struct logger *logger) {
     const uint8_t *frame = (const uint8_t *)logger->line;
     const uint8_t *body = frame + FRAME_HEAD;
@@ -396,6 +415,8 @@ void logger_query_take(struct logger *logger) {
         take_run(logger, body);
     } else if (frame[0] == 'B' && frame[1] == 5) {
         take_block(&logger->query, body);
+    } else if (frame[0] == 'L' && frame[1] == 4) {
+        take_limit(&logger->query, body);
     } else {
         frame_refuse(ESK_E_UNSUPPORTED);
     }

@@ -364,6 +364,51 @@ ESK_TEST(logger_answers_a_program_that_comes_over_the_line) {
     esk_sim_destroy(sim);
 }
 
+/// Asks for the bound that ended a query.
+static struct frame limit(uint32_t id) {
+    uint8_t body[6];
+    run_of(body, id, 0);
+    return ask('L', body, 4);
+}
+
+ESK_TEST(logger_names_the_bound_that_ended_a_query) {
+    static const struct {
+        const char *text;
+        uint8_t kind, most;
+    } cases[] = {
+        {".table 0\n.regs 1\n.helper 3 1 1 0 0 9\n.out int r0\n"
+         "FOR c0 0 r0 r0 x\nb: LD r0 c0.u32 0\nGROUP h0\nNEXT c0 b\nx: HALT",
+         3, 9},
+        {".table 0\n.regs 1\n.helper 2 1 1 0 0 7\n.out int r0\n"
+         "FOR c0 0 r0 r0 x\nb: LD r0 c0.u32 0\nPUSH h0\nNEXT c0 b\nx: HALT",
+         2, 7},
+        /* An overflow, and a query that does not fail. */
+        {".regs 1\nLDI32 r0 2147483647\nMUL r0 r0 r0\nMUL r0 r0 r0\nHALT", 0,
+         0},
+        {".regs 1\nHALT", 0, 0},
+    };
+    begin();
+    ESK_CHECK_INT(refusal(limit(ID)), ESK_NOT_FOUND);
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ESK_CONTEXT("program %u", (unsigned)i);
+        assemble(cases[i].text);
+        upload(assembly.bytes, assembly.count);
+        ESK_CHECK_INT(run(ID + i, assembly.count), ESK_OK);
+        fetch(ID + i);
+        ESK_CHECK_INT(answer.status, i < 3 ? ESK_E_LIMIT : ESK_END);
+        for (unsigned again = 0; again < 2; again++) {
+            struct frame frame = limit(ID + i);
+            ESK_CHECK(frame.kind == 'l' && frame.count == 9);
+            ESK_CHECK(esk_load_u32(frame.bytes) == ID + i);
+            ESK_CHECK_INT(frame.bytes[4], cases[i].kind);
+            ESK_CHECK_INT(esk_load_u16(frame.bytes + 5), cases[i].most);
+            ESK_CHECK_INT(esk_load_u16(frame.bytes + 7), cases[i].most);
+        }
+        ESK_CHECK_INT(refusal(limit(ID + i + 1)), ESK_NOT_FOUND);
+    }
+    esk_sim_destroy(sim);
+}
+
 ESK_TEST(logger_samples_every_second_while_a_query_runs) {
     begin();
     uint32_t last_s = logger.newest.time_s;
@@ -518,6 +563,7 @@ ESK_TEST(logger_refuses_frames_that_it_does_not_know) {
     ESK_CHECK_INT(refusal(ask('P', body, 2)), ESK_E_UNSUPPORTED);
     ESK_CHECK_INT(refusal(ask('R', body, 5)), ESK_E_UNSUPPORTED);
     ESK_CHECK_INT(refusal(ask('B', body, 6)), ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(refusal(ask('L', body, 5)), ESK_E_UNSUPPORTED);
     ESK_CHECK_INT(refusal(block(ID, 0)), ESK_NOT_FOUND);
     // A piece behind one that was lost is not taken; nor is one too many.
     struct frame frame = ask('P', body, 2 + PIECE_BYTES);

@@ -267,13 +267,27 @@ int esk_program_set_text(struct esk_program *program, uint8_t parameter,
 /// budget   rows visited, and pages read without a row, of this call; 0:
 ///          65,535.
 /// Returns  ESK_OK: a row is ready; ESK_AGAIN: call again; ESK_END;
-///          ESK_E_LIMIT: an overflow, or too many groups; ESK_E_STALE: rows
-///          were dropped that the query had yet to read; ESK_E_IO; as the calls
-///          of the tables, and of esker/runs.h where it sorts by runs. After a
+///          ESK_E_LIMIT: an overflow, or more groups or rows in order than the
+///          program has room for, esk_program_bound; ESK_E_STALE: rows were
+///          dropped that the query had yet to read; ESK_E_IO; as the calls of
+///          the tables, and of esker/runs.h where it sorts by runs. After a
 ///          failure each call returns ESK_E_INVALID: begin again.
 /// Costs    budget page reads, and 3 or a path for each FOR and GET. Sorting
 ///          the records of a helper is not divided.
 int esk_program_step(struct esk_program *program, uint16_t budget);
+
+/// A bound that a program states.
+struct esk_program_bound {
+    uint8_t kind;     ///< 2 rows in order, 3 groups, 4 rows in order by runs
+    uint16_t most;    ///< records that it has room for; 0: its scratch is full
+    uint16_t reached; ///< records that it had when another one came
+};
+
+/// Which bound ended a query, after a step that returned ESK_E_LIMIT.
+/// bound    out.
+/// Returns  ESK_OK; ESK_NOT_FOUND: none: it was an overflow, or no such step.
+int esk_program_bound(const struct esk_program *program,
+                      struct esk_program_bound *bound);
 
 /// One value of a row. Its pointers are valid until the next step.
 struct esk_output {

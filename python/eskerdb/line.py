@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eskerdb._esker import lib
-from eskerdb.errors import EskerError, error, status_text
+from eskerdb.errors import EskerError, Limit, error, status_text
 from eskerdb.program import (
     AVG,
     FLOAT,
     HEAD_BYTES,
     INT,
     ROW_TEXT,
+    bound_text,
     slot_float,
 )
 from eskerdb.sql.tables import crc32c
@@ -59,6 +60,10 @@ class Refused(EskerError):
     """
 
     arena_bytes = 0
+
+
+class Bounded(Limit):
+    """A program came to more groups or rows in order than it has room for."""
 
 
 @dataclass(frozen=True)
@@ -177,8 +182,20 @@ class Line:
             status = struct.unpack_from("<b", body, 5)[0]
             yield from decoder.rows(body[6:])
             number = (number + 1) % 256
+        if status == lib.ESK_E_LIMIT:
+            self._check_bound(query)
         if status != lib.ESK_END:
             raise error(status, f"{self.port}: the query ended")
+
+    def _check_bound(self, query: int) -> None:
+        """Raises Bounded if a bound of the program ended the query."""
+        wanted = struct.pack("<I", query)
+        body = self._ask(
+            b"L", wanted, b"l", lambda b: len(b) == 9 and b[:4] == wanted
+        )
+        kind, most, reached = struct.unpack_from("<BHH", body, 4)
+        if kind:
+            raise Bounded(f"{self.port}: {bound_text(kind, most, reached)}")
 
     def _start(self, program: bytes) -> int:
         """Uploads a program and starts it; returns the number of the query."""
@@ -240,7 +257,7 @@ class Line:
         raise self._silent(f"request {kind.decode()}")
 
     def _refused(self, kind: bytes, status: int) -> None:
-        if kind == b"B" and status == lib.ESK_NOT_FOUND:
+        if kind in b"BL" and status == lib.ESK_NOT_FOUND:
             raise NoAnswer(
                 f"{self.port}: the device forgot the query: it was reset, or "
                 "another host sent it one; run it again"

@@ -25,7 +25,6 @@ _LEAST = -(1 << 63)
 
 INT, FLOAT, AVG, ROW, ROW_TEXT, TEXT = range(1, 7)
 GROUPS, RUNS = 3, 4  # kinds of helpers
-_OF_RECORDS = (28, 29, 30, 31)  # PUSH, GROUP, FORH, NEXTH
 
 
 def float_slot(value: float) -> int:
@@ -126,6 +125,18 @@ class _Output:
         self.count = 3 if kind == AVG else 1
 
 
+def bound_text(kind: int, most: int, reached: int) -> str:
+    """Returns which bound of a program ended it, and what was reached, of
+    struct esk_program_bound."""
+    if most == 0:
+        return "the rows in order fill the scratch"
+    what = "groups" if kind == GROUPS else "rows or values in order"
+    return (
+        f"more than {most:,} {what}: it had {reached:,} of them and came to "
+        "another"
+    )
+
+
 class Program:
     """A program of bytes. It is checked when it is run, against the tables.
 
@@ -189,7 +200,7 @@ class Program:
                 yield tuple(_values(outputs, values, codecs, errors))
         del texts  # borrowed until here
         if status == lib.ESK_E_LIMIT:
-            self._check_bound(lib.esk_py_program_at(handle))
+            self._check_bound(handle)
         if status != lib.ESK_END:
             self._check(status)
 
@@ -246,23 +257,13 @@ class Program:
     def _check(self, status: int) -> None:
         check(status, "program")
 
-    def _check_bound(self, at: int) -> None:
-        """Raises Limit when the instruction at `at` had no room for a record;
-        it names the bound and what was reached."""
-        if self.code[at] not in _OF_RECORDS:
-            return
-        entry = _HEAD.size + 8 * (self.code[8] + self.code[at + 1])
-        kind, (bound,) = (
-            self.code[entry],
-            struct.unpack_from("<H", self.code, entry + 6),
-        )
-        if kind == RUNS:
-            raise Limit("program: the rows in order fill the scratch")
-        what = "groups" if kind == GROUPS else "rows or values in order"
-        raise Limit(
-            f"program: more than {bound:,} {what}: it had {bound:,} of them "
-            "and came to another"
-        )
+    def _check_bound(self, handle: Any) -> None:
+        """Raises Limit when there was no room for a record; it names the bound
+        and what was reached."""
+        bound = ffi.new("struct esk_program_bound *")
+        if lib.esk_py_program_bound(handle, bound) == lib.ESK_OK:
+            text = bound_text(bound.kind, bound.most, bound.reached)
+            raise Limit(f"program: {text}")
 
     def _outputs(self) -> Iterator[_Output]:
         """The outputs that its header has; it was checked."""

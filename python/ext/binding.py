@@ -324,6 +324,11 @@ struct esk_program_report {
     uint32_t arena_bytes;
     uint16_t at;
 };
+struct esk_program_bound {
+    uint8_t kind;
+    uint16_t most;
+    uint16_t reached;
+};
 
 struct esk_kv_spec {
     const char *name;

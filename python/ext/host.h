@@ -369,8 +369,8 @@ int esk_py_program_fetch(struct esk_py_program *program, uint16_t budget,
                          uint32_t steps, void *rows, uint32_t rows_max,
                          uint32_t *count);
 void esk_py_program_release(struct esk_py_program *program);
-/// Where it is: after a failure, the offset of the instruction that failed.
-uint16_t esk_py_program_at(const struct esk_py_program *program);
+int esk_py_program_bound(const struct esk_py_program *program,
+                         struct esk_program_bound *bound);
 /// What a sort by runs of records of `slots` slots makes of the memory of
 /// `capacity` records: how many are in memory and in a page of the scratch, how
 /// many runs are merged at a time, and the bytes of a page.

@@ -189,8 +189,9 @@ void esk_py_program_release(struct esk_py_program *program) {
     program_free(program);
 }
 
-uint16_t esk_py_program_at(const struct esk_py_program *program) {
-    return (uint16_t)(program->run.next - program->run.code);
+int esk_py_program_bound(const struct esk_py_program *program,
+                         struct esk_program_bound *bound) {
+    return esk_program_bound(&program->run, bound);
 }
 
 int esk_py_runs_plan(uint8_t slots, uint16_t capacity, uint32_t plan[4]) {

@@ -252,6 +252,11 @@ ESK_TEST(query_sorts_more_rows_than_memory_holds_through_a_scratch) {
     /* 60 records have the bytes of the sort, and of runs of 31 and less. */
     ESK_CHECK_TEXT(sorted("2 3 1 0 1 60", 0), "!-14");
     ESK_CHECK_TEXT(sorted("4 3 1 0 1 60", 0), "!-14");
+    struct esk_program_bound bound = {0};
+    ESK_CHECK_INT(esk_program_bound(&query_program, &bound), ESK_OK);
+    ESK_CHECK_INT(bound.kind, 4);
+    ESK_CHECK(bound.most > 31 && bound.most < 60);
+    ESK_CHECK_INT(bound.reached, bound.most);
     ESK_CHECK_TEXT(sorted("4 3 1 0 1 600", 1), whole);
     query_scratch = &query_blocks;
     for (uint16_t budget = 0; budget < 5; budget++) {
@@ -260,6 +265,15 @@ ESK_TEST(query_sorts_more_rows_than_memory_holds_through_a_scratch) {
         ESK_CHECK_INT(query_status, ESK_END);
     }
     ESK_CHECK_TEXT(sorted("4 3 1 0 1 5", 0), "!-4");
+    /* Its scratch is full. */
+    struct esk_scratch few = query_blocks;
+    few.block_count = 1;
+    query_scratch = &few;
+    ESK_CHECK_TEXT(sorted("4 3 1 0 1 60", 0), "!-14");
+    ESK_CHECK_INT(esk_program_bound(&query_program, &bound), ESK_OK);
+    ESK_CHECK_INT(bound.kind, 4);
+    ESK_CHECK_INT(bound.most, 0);
+    query_scratch = &query_blocks;
     /* It begins again with a record behind the last one. */
     query_start(4);
     ESK_CHECK_TEXT(query_rows(".table 0\n.regs 1\n.helper 4 1 1 0 0 99\n"
@@ -341,6 +355,53 @@ ESK_TEST(query_refuses_texts_that_are_not_in_the_caller_s) {
                   ESK_E_INVALID);
     ESK_CHECK_INT(esk_program_set_text(&query_program, 1, "a", 0, 1),
                   ESK_E_INVALID);
+}
+
+/// Runs a program to its end, of 7 records where its helper has room for 5.
+static void run_beyond(const char *head, const char *what) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "%s\nFOR c0 0 r0 r0 x\nb: LD r1 c0.u32 0\n%s\nNEXT c0 b\nx: HALT",
+             head, what);
+    query_start(7);
+    (void)query_rows(text, 0);
+}
+
+ESK_TEST(query_names_the_bound_that_ended_it) {
+    static const struct {
+        const char *head;
+        const char *what;
+        int found;
+        unsigned kind, most, reached;
+    } cases[] = {
+        {".table 0\n.regs 2\n.helper 3 1 1 1 0 5", "GROUP h0", ESK_OK, 3, 5, 5},
+        {".table 0\n.regs 2\n.helper 2 1 1 1 0 5", "PUSH h0", ESK_OK, 2, 5, 5},
+        /* The second one of two. */
+        {".table 0\n.regs 2\n.helper 1 1 1 1 0 2\n.helper 2 1 1 1 0 6",
+         "PUSH h0\nPUSH h1", ESK_OK, 2, 6, 6},
+        /* An overflow beside a helper that is full. */
+        {".table 0\n.regs 2\n.helper 1 1 1 1 0 1",
+         "PUSH h0\nLDI32 r0 2147483647\nMUL r0 r0 r0\nMUL r0 r0 r0",
+         ESK_NOT_FOUND, 0, 0, 0},
+    };
+    struct esk_program_bound bound;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ESK_CONTEXT("case %zu", i);
+        memset(&bound, 0, sizeof bound);
+        run_beyond(cases[i].head, cases[i].what);
+        ESK_CHECK_INT(query_status, ESK_E_LIMIT);
+        for (unsigned again = 0; again < 2; again++) {
+            ESK_CHECK_INT(esk_program_bound(&query_program, &bound),
+                          cases[i].found);
+            ESK_CHECK_INT(bound.kind, cases[i].kind);
+            ESK_CHECK_INT(bound.most, cases[i].most);
+            ESK_CHECK_INT(bound.reached, cases[i].reached);
+            (void)esk_program_step(&query_program, 0);
+        }
+    }
+    run_beyond(".table 0\n.regs 2\n.helper 3 1 1 1 0 7", "GROUP h0");
+    ESK_CHECK_INT(query_status, ESK_END);
+    ESK_CHECK_INT(esk_program_bound(&query_program, &bound), ESK_NOT_FOUND);
 }
 
 ESK_TEST(query_ends_a_loop_that_fills_its_own_helper) {

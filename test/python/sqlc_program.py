@@ -139,6 +139,7 @@ class Case:
     rows        table -> rows, as tuples
     parameters  query -> values of its parameters
     codec       of its series
+    scratch     what orders go through, where --scratch is given
     """
 
     schema: str
@@ -150,6 +151,7 @@ class Case:
     limits: Limits | None = None
     codec: str = "raw"
     room: KvRoom = field(default_factory=KvRoom)
+    scratch: str = "&scratch"
 
 
 def compiled(case: Case, folder: Path, planned=None) -> list[Query]:
@@ -319,9 +321,12 @@ def _function(case: Case, query: Query, header: str) -> str:
         prints.append(_print(kind.strip(), member, f"{member}_null" in nulls))
     given = [f"table_{table.name}" for table in query.tables]
     if _has_scratch(name, header):
-        given.append("&scratch")
+        given.append(case.scratch)
     given += [_literal(value) for value in case.parameters.get(name, ())]
     arguments = ", ".join([f"&q_{name}", *given])
+    full = ""
+    if re.search(rf"struct {name} \{{[^}}]*\*full;", header):
+        full = _PRINT_FULL % (name, *[f"q_{name}.full"] * 4)
     return f"""
 static struct {name} q_{name};
 
@@ -341,6 +346,7 @@ static int next_{name}(int status) {{
         {"".join(prints)}
         printf("\\n");
     }} else if (status != ESK_AGAIN) {{
+        {full}
         ended("{name}", status);
         if ({name}_next(&q_{name}, &row) !=
             (status == ESK_END ? ESK_END : ESK_E_INVALID)) {{
@@ -375,6 +381,10 @@ def _has_scratch(name: str, header: str) -> bool:
     return "*scratch" in given
 
 
+# The records that had no room; -1: none.
+_PRINT_FULL = """printf("FULL %s %%d %%d\\n",
+            %s == NULL ? -1 : %s->count, %s == NULL ? -1 : %s->capacity);"""
+
 # Its type, its bytes, and those that the row has.
 _PRINT_STORED = """printf("K%u:%" PRIu32 ":", {0}_type, {0}_bytes);
             for (uint32_t i = 0; i < {0}_bytes && i < sizeof {0}; i++) {{
@@ -405,6 +415,17 @@ def _print(kind: str, member: str, nullable: bool) -> str:
     return f'if ({place}_null) {{ printf("NULL\\t"); }} else {{ {shown} }}'
 
 
+def full(binary: Path, image_path: Path) -> dict[str, tuple[int, int]]:
+    """Runs the program; returns the count and capacity of the records that had
+    no room, of each query that has a bound."""
+    lines = re.findall(
+        r"^FULL (\w+) (\S+) (\S+)$",
+        run(binary, image_path).stdout,
+        re.MULTILINE,
+    )
+    return {name: (int(count), int(most)) for name, count, most in lines}
+
+
 def answers(binary: Path, image_path: Path) -> dict[str, tuple[list, int]]:
     """Runs the program; returns each query's rows and last status."""
     text = run(binary, image_path).stdout
@@ -413,7 +434,7 @@ def answers(binary: Path, image_path: Path) -> dict[str, tuple[list, int]]:
         if line.startswith("END "):
             _, name, status = line.split()
             result[name] = (rows.get(name, []), int(status))
-        else:
+        elif not line.startswith("FULL "):
             assert line.startswith("ROW "), text
             name, *cells = line[4:].split("\t")[:-1]
             row = tuple(_value(cell) for cell in cells)

@@ -219,7 +219,7 @@ def test_the_schema_may_come_from_a_file_or_an_image(
         ),
         (
             "SELECT time % 997, count(*) FROM log GROUP BY time % 997",
-            "the device has room for",
+            "of them and came to another; the device has no room for more",
         ),
     ],
 )  # fmt: skip

@@ -626,6 +626,34 @@ def test_a_text_that_is_longer_than_its_column_is_refused_at_open(tmp_path):
     assert found["fits"][1] == lib.ESK_END
 
 
+@pytest.mark.parametrize("scratch", [False, True])
+def test_a_bound_that_is_passed_is_named(tmp_path, scratch):
+    """The query points to the records that had no room."""
+    made = case(
+        schema="CREATE TABLE t (time u32 PRIMARY KEY, a i32) USING series;",
+        queries="-- name: groups\nSELECT a, count(*) FROM t GROUP BY a;\n"
+        "-- name: ordered\nSELECT time FROM t ORDER BY a;\n"
+        "-- name: over\nSELECT time, a * 4611686018427387904 AS n FROM t"
+        " WHERE a < 5 ORDER BY a, n;\n"
+        "-- name: fits\nSELECT a % 16 AS b, count(*) FROM t GROUP BY a % 16;",
+        parameters={},
+        rows={"t": [(i, i) for i in range(300)]},
+        limits=Limits(groups=16, sorted=60, scratch=scratch),
+        scratch="NULL",  # memory is the bound
+    )
+    sp.image(made, tmp_path / "image")
+    queries = sp.compiled(made, tmp_path)
+    binary = sp.program(made, tmp_path, queries)
+    found = sp.answers(binary, tmp_path / "image")
+    full = sp.full(binary, tmp_path / "image")
+    ends = {name: status for name, (_, status) in found.items()}
+    limits = dict.fromkeys(("groups", "ordered", "over"), lib.ESK_E_LIMIT)
+    assert ends == {**limits, "fits": lib.ESK_END}
+    assert full["groups"] == (16, 16)
+    assert full["over"] == full["fits"] == (-1, -1)
+    assert full["ordered"] == (60, 60)
+
+
 def test_each_input_of_a_union_has_the_rows_of_the_open():
     """Its second cursor is opened when rows may have been appended."""
     union = "-- name: u\nSELECT time FROM uwa UNION ALL SELECT time FROM twin;"

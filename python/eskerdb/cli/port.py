@@ -14,8 +14,7 @@ import eskerdb
 from eskerdb._esker import lib
 from eskerdb.cli.answer import print_result
 from eskerdb.cli.output import complain
-from eskerdb.errors import Limit
-from eskerdb.line import Device, Line, Refused
+from eskerdb.line import Bounded, Device, Line, Refused
 from eskerdb.program import HEAD_BYTES
 from eskerdb.sql import syntax as s
 from eskerdb.sql import tables
@@ -168,12 +167,10 @@ class _Select:
             except Refused as refused:
                 records = self._fewer(records, refused)
                 self.code = self._compiled(records)
-            except Limit as fault:
-                if self.code.bytes[10] == 0:
-                    raise  # an overflow
-                raise Limit(
-                    f"{fault}; the device has room for {records} groups or "
-                    "rows in order: narrow them with WHERE, or add LIMIT"
+            except Bounded as fault:
+                raise Bounded(
+                    f"{fault}; the device has no room for more: narrow them "
+                    "with WHERE, or add LIMIT"
                 ) from None
         query = self.code.query
         self.description = [

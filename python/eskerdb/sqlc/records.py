@@ -195,7 +195,8 @@ class Store:
             )
             with self.emitter.under(C("status == ESK_AGAIN", RELATION)):
                 self.emitter.step_runs(self, label, f"goto {label};")
-            self.emitter.stop_unless_ok()
+            with self.emitter.under(C("status != ESK_OK", RELATION)):
+                self._fail()
             return
         self.put(values)
         call = f"esk_topk_push(&{self.records})"
@@ -203,7 +204,12 @@ class Store:
             self.emitter.line(f"(void){call};")
             return
         with self.emitter.under(C(f"{call} != ESK_OK", RELATION)):
-            self.emitter.fail("ESK_E_LIMIT")
+            self._fail()
+
+    def _fail(self) -> None:
+        """Ends the query: there is no room for a record."""
+        records = f"{self.records}.records" if self.is_runs else self.records
+        self.emitter.fail_full(str(records))
 
     # --------------------------------------------------------------- groups
 
@@ -213,9 +219,7 @@ class Store:
         self.put(keys)
         emitter.line(f"status = esk_groups_find(&{self.records});")
         with emitter.under(C("status < 0", RELATION)):
-            emitter.line(
-                "return esk_query_stop(&q->at, ESK_QUERY_FAILED, status);"
-            )
+            self._fail()
         if not self.members:
             return
         with emitter.under(C("status == ESK_NOT_FOUND", RELATION)):

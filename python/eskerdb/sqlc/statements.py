@@ -50,12 +50,14 @@ class Statements:
     members  of its struct
     items    of its next function
     places   names of scans, and of labels
+    full     the member that points to the records that had no room; "": none
     """
 
     def __init__(self) -> None:
         self.names = Names(LOCALS)
         self.places = Names()
         self.members: list[Field] = []
+        self.full = ""
         self.items: list[Item] = []
         self._scopes = [Scope(Body(items=self.items))]
 
@@ -101,6 +103,12 @@ class Statements:
 
     def fail(self, status: str) -> None:
         self.line(f"return esk_query_stop(&q->at, ESK_QUERY_FAILED, {status});")
+
+    def fail_full(self, records: str) -> None:
+        """Ends the query, and says which records had no room."""
+        self.full = self.full or self.names.new("full")
+        self.line(f"q->{self.full} = &{records};")
+        self.fail("ESK_E_LIMIT")
 
     def member(
         self, ctype: str, name: str, bytes: int = 0, array: str = ""

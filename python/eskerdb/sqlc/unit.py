@@ -145,7 +145,9 @@ class _Written:
             "/// Sets `row` to the next row.",
             "/// Returns  ESK_OK; ESK_END; ESK_E_IO"
             + (", ESK_AGAIN" if self.emitter.step_pages else "")
-            + ": call again; ESK_E_LIMIT: an overflow;",
+            + ": call again; ESK_E_LIMIT: an overflow"
+            + ("," if self.emitter.full else ";"),
+            *self._full_comment(),
             (
                 "///          as the tables' calls"
                 + (", and esk_runs_step" if self.emitter.scratch else "")
@@ -153,6 +155,15 @@ class _Written:
             ),
             f"{self._next_head()};",
             "",
+        ]
+
+    def _full_comment(self) -> list[str]:
+        full = self.emitter.full
+        if not full:
+            return []
+        return [
+            f"///          or, if q->{full} is not NULL, q->{full}->count records",
+            f"///          of at most q->{full}->capacity when another one came;",
         ]
 
     def _open_comment(self) -> list[str]:
@@ -216,6 +227,8 @@ class _Written:
         ]
         if self.emitter.scratch:
             tables.append(f"struct esk_scratch *{self.emitter.scratch};")
+        if self.emitter.full:
+            tables.append(f"const struct esk_records *{self.emitter.full};")
         members = sorted(self.emitter.members, key=_order)
         return [
             *tables,

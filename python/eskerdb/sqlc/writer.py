@@ -71,5 +71,8 @@ class Writer(Place, Protocol):
     def step_runs(self, store: object, label: str, onward: str) -> None:
         """Makes a step of runs, and goes on with `onward` or at a label."""
 
+    def fail_full(self, records: str) -> None:
+        """Ends the query: these have no room for another record."""
+
     def stop_unless_ok(self) -> None:
         """Ends the query unless the status is ESK_OK."""
