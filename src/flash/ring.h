@@ -127,17 +127,18 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
 /// Returns  ESK_OK; ESK_E_IO when a transfer failed twice: nothing is mounted.
 ///          Invalid pages are damage, not failure.
 /// Costs    in header reads, of ESK_ENVELOPE_BYTES bytes: about
-///          log2(blocks), the pages of up to 6 blocks whose first page is not
-///          valid, and up to ESK_RING_PROBES + 1 a block of the window; and
-///          about 9 page reads.
+///          log2(blocks), the pages of the block behind the head's and of up to
+///          6 blocks whose first page is not valid, and up to
+///          ESK_RING_PROBES + 1 a block of the window; and about 9 page reads.
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
                    struct esk_region_stats *stats, uint8_t *page);
 
 /// The same in less code, for a medium whose blocks are erased before they are
 /// programmed and have no marks. Finds pages behind runs of any length.
-/// Costs    2 header reads a block, those of all pages of a block whose first
-///          and last page are not of one lap, and about 9 page reads.
+/// Costs    2 header reads a block, those of all pages of the block behind the
+///          newest and of a block whose first and last page are not of one lap,
+///          and about 9 page reads.
 int esk_ring_survey(struct esk_ring *ring, struct esk_volume *volume,
                     const struct esk_ring_config *config,
                     struct esk_region_stats *stats, uint8_t *page);

@@ -46,6 +46,8 @@ enum look {
     /// The first one twice; all of the block if the first is not valid and the
     /// others have no page: the newest may be between them.
     LOOK_WHOLE = ESK_RING_PROBES - 1,
+    /// The same, and all pages up to the first valid one.
+    LOOK_ALL = ESK_RING_PROBES,
 };
 
 /// What a search accepts as evidence.
@@ -117,7 +119,7 @@ static uint32_t block_position(struct search *search, uint32_t at,
                                enum trust trust, enum look look) {
     uint32_t best = POSITION_NONE;
     const uint16_t last = (uint16_t)(block_pages(search) - 1u);
-    bool torn = false;
+    bool torn = look == LOOK_ALL;
     search->odd = false;
     for (uint16_t index = 0; index <= last; index++) {
         uint32_t found = 0;
@@ -128,9 +130,9 @@ static uint32_t block_position(struct search *search, uint32_t at,
             alone = best == POSITION_NONE && last > look;
         }
         enum esk_header header = header_at(search, at + index, &found);
-        if (look == LOOK_WHOLE && index == 0 && header != ESK_HEADER_PAGE) {
+        if (look >= LOOK_WHOLE && index == 0 && header != ESK_HEADER_PAGE) {
             header = header_at(search, at, &found);
-            torn = header == ESK_HEADER_OTHER;
+            torn = torn || header == ESK_HEADER_OTHER;
         }
         search->odd = search->odd || header == ESK_HEADER_OTHER;
         found -= index;
@@ -142,7 +144,7 @@ static uint32_t block_position(struct search *search, uint32_t at,
             int status = page_at(search, at + index, &found);
             if (status == ESK_E_CORRUPT) {
                 search->odd = true;
-                torn = torn || (look == LOOK_WHOLE && index == 0);
+                torn = torn || (look >= LOOK_WHOLE && index == 0);
             }
             if (found == POSITION_NONE) {
                 continue;
@@ -225,8 +227,10 @@ static bool origin_find(struct search *search, uint32_t at, bool behind) {
         window = (uint16_t)blocks(search);
     }
     for (uint16_t i = 0; i < window; i++) {
-        uint32_t found =
-            block_position(search, at, VALID, look_at(good, LOOK_ENDS));
+        /* The head's block may be the first one: its first pages may be lost,
+           and look erased. */
+        uint32_t found = block_position(
+            search, at, VALID, good == 0 ? LOOK_ALL : look_at(good, LOOK_ENDS));
         if (good < QUICK_BLOCKS && !esk_ring_block_is_bad(ring, at)) {
             good++;
         }
@@ -512,7 +516,7 @@ int esk_ring_reached(struct esk_ring *ring, uint32_t position, bool is_sure,
     ring_empty(ring, position);
     head_search(
         &search,
-        block_position(&search, search.origin, VALID, LOOK_WHOLE) ==
+        block_position(&search, search.origin, VALID, LOOK_ALL) ==
                 search.origin ||
             origin_find(&search, search.origin + block_pages(&search), true));
     if (ring->head < position) {

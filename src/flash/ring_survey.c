@@ -13,7 +13,8 @@
 /// than those before, and only such pages are verified.
 ///
 /// A block's first and last page tell what it holds if both are blank, or of
-/// one lap. If not, all its pages are read. So no run of damaged blocks hides a
+/// one lap. If not, all its pages are read, and those of the block behind the
+/// newest: its first pages may be lost. So no run of damaged blocks hides a
 /// page, however long it is, and an append need not read a block before it
 /// erases it.
 #include "base/inline.h"
@@ -25,6 +26,7 @@ struct survey {
     struct esk_ring *ring;
     uint8_t *page; ///< scratch
     bool failed;   ///< a transfer failed: no result may be used
+    bool all;      ///< block_start reads all pages up to a valid one
     bool odd;      ///< block_start read a page that is neither valid nor blank
 };
 
@@ -63,7 +65,7 @@ static int page_at(struct survey *survey, uint32_t at, uint32_t *position) {
 static uint32_t block_start(struct survey *survey, uint32_t at, uint32_t from) {
     uint16_t last = (uint16_t)(block_pages(survey) - 1u);
     uint32_t before = POSITION_NONE;
-    bool all = false;
+    bool all = survey->all;
     survey->odd = false;
     for (uint16_t i = 0; i <= last && (i < 2 || all); i++) {
         uint16_t index = i == 0 ? 0 : i == 1 ? last : (uint16_t)(i - 1u);
@@ -82,7 +84,7 @@ static uint32_t block_start(struct survey *survey, uint32_t at, uint32_t from) {
                 status == ESK_NOT_FOUND ? ESK_HEADER_BLANK : ESK_HEADER_OTHER;
         }
         survey->odd = survey->odd || header == ESK_HEADER_OTHER;
-        all = survey->odd || (i > 0 && (all || found != before));
+        all = all || survey->odd || (i > 0 && found != before);
         before = found;
     }
     return POSITION_NONE;
@@ -100,13 +102,17 @@ static uint32_t newest_block(struct survey *survey) {
     return newest;
 }
 
-/// Whether the block at `start` was begun though none of its pages is valid:
-/// its first page was torn or damaged. It has no pages of a lap ago either.
+/// Whether the block at `start` was begun, though its first page may be torn or
+/// damaged. If none of its pages is valid, it has no pages of a lap ago either.
 static bool block_is_begun(struct survey *survey, uint32_t start) {
     uint32_t position = POSITION_NONE;
-    return page_at(survey, start, &position) == ESK_E_CORRUPT &&
-           esk_ring_claims(survey->ring, survey->page, start) &&
-           block_start(survey, start, 0) == POSITION_NONE;
+    survey->all = true;
+    uint32_t found = block_start(survey, start, 0);
+    survey->all = false;
+    return found == start ||
+           (found == POSITION_NONE &&
+            page_at(survey, start, &position) == ESK_E_CORRUPT &&
+            esk_ring_claims(survey->ring, survey->page, start));
 }
 
 /// Finds the head in the block at `start`, which was begun: after its last page

@@ -152,6 +152,23 @@ ESK_TEST(ring_survey_finds_the_newest_page_between_damaged_ones) {
     }
 }
 
+/// All pages of the newest block but the last one look erased.
+ESK_TEST(ring_survey_finds_the_newest_page_behind_blank_ones) {
+    for (uint32_t lost = 0; lost < PAGES; lost++) {
+        for (uint32_t block = 0; block < 2 * BLOCKS; block++) {
+            struct ring_fixture fixture;
+            uint32_t start = block * PAGES;
+            ESK_CONTEXT("block %u, %u pages lost", block, lost);
+            ring_fixture_start(&fixture, &ring_fixture_nor);
+            ring_fixture_append_many(&fixture, start + lost + 1);
+            pages_damage(&fixture, start % ALL, lost, 0xFF);
+            both_mount(&fixture);
+            ESK_CHECK_INT(fixture.ring.head, start + lost + 1);
+            ring_fixture_end(&fixture);
+        }
+    }
+}
+
 /// A block of which only the first page was programmed, and that is damaged.
 ESK_TEST(ring_survey_does_not_reuse_the_place_of_a_damaged_newest_page) {
     for (uint32_t lap = 0; lap < 2; lap++) {

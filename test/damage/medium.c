@@ -354,22 +354,17 @@ uint32_t medium_newest(const struct medium *medium, uint32_t back) {
     return newest;
 }
 
-bool medium_page_is_blank(const struct medium *medium, uint32_t page) {
+bool medium_page_is_gone(const struct medium *medium, uint32_t page) {
     const struct esk_geometry *geometry = &medium->device.geometry;
     const uint8_t *at = medium->bytes + (size_t)page * geometry->page_bytes;
+    uint32_t first = page - page % geometry->block_pages;
     bool blank = medium->state[page] != PAGE_LOST;
+    bool block = true;
     for (uint32_t i = 0; i < geometry->page_bytes; i++) {
         blank = blank && at[i] == geometry->erased_value;
     }
-    return blank;
-}
-
-bool medium_page_is_gone(const struct medium *medium, uint32_t page) {
-    uint32_t pages = medium->device.geometry.block_pages;
-    uint32_t first = page - page % pages;
-    bool block = true;
-    for (uint32_t i = 0; i < pages; i++) {
+    for (uint32_t i = 0; i < geometry->block_pages; i++) {
         block = block && medium->state[first + i] >= PAGE_DAMAGED;
     }
-    return block || medium_page_is_blank(medium, page);
+    return blank || block;
 }

@@ -86,9 +86,6 @@ void medium_cut(struct medium *medium, uint64_t seed);
 /// The page programmed last, or `back` programs of other pages before it.
 uint32_t medium_newest(const struct medium *medium, uint32_t back);
 
-/// Whether `page` reads as erased.
-bool medium_page_is_blank(const struct medium *medium, uint32_t page);
-
 /// Whether `page` may never have been programmed: it is blank, or its whole
 /// block is damaged.
 bool medium_page_is_gone(const struct medium *medium, uint32_t page);

@@ -17,7 +17,6 @@ enum {
     VALUE_SPREAD = 920,
     TILES = 23,    ///< of values that are noise: a query of each
     GET_EVERY = 5, ///< one row in so many is also read by get
-    LOOKS = 4,     ///< first pages of a block that a mount reads
 };
 
 enum row_state {
@@ -504,19 +503,6 @@ static void read_reports(void) {
 
 // ------------------------------------------------------------- judging
 
-// Whether the block of `page` looks like an erased one. A mount promises to
-// read the first pages of a block and the last: behind more blank pages than
-// that it finds no row of the newest block, or of the sync journal's.
-static bool block_looks_erased(const struct medium *medium, uint32_t page) {
-    uint32_t pages = medium->device.geometry.block_pages;
-    uint32_t first = page - page % pages;
-    bool blank = medium_page_is_blank(medium, first + pages - 1);
-    for (uint32_t i = 0; i < LOOKS && i < pages; i++) {
-        blank = blank && medium_page_is_blank(medium, first + i);
-    }
-    return blank;
-}
-
 // Rows of undamaged pages are missing: the run hides them.
 static void judge_hidden(uint32_t i) {
     const struct table *table = run.table;
@@ -527,8 +513,7 @@ static void judge_hidden(uint32_t i) {
     if (run.stage != 0 || run.twin || i >= table->row_count ||
         table->row_page[i] == ESK_PAGE_NONE ||
         table->medium->state[table->row_page[i]] >= PAGE_DAMAGED ||
-        table->damage_blocks > window ||
-        block_looks_erased(table->medium, table->row_page[i])) {
+        table->damage_blocks > window) {
         return;
     }
     found(run.trial, FINDING_HIDDEN, "row %u is on page %u, which is whole",
