@@ -389,7 +389,7 @@ check: ## everything CI runs
 
 .PHONY: nightly
 nightly: ## the campaigns, deep: NIGHTLY_CUTS, _FUZZ_SECONDS, _DRAWN; SEED=1
-	@ESK_DEEP=2 ESK_IMAGES=10000 ESK_STATEMENTS=3000 ESK_C_STATEMENTS=1500 \
+	@ESK_DEEP=2 ESK_IMAGES=10000 ESK_STATEMENTS=3000 \
 	    CUTS=$(NIGHTLY_CUTS) SEED=$(SEED) \
 	    FUZZ_SECONDS=$(shell expr $(NIGHTLY_FUZZ_SECONDS) / $(words $(FUZZ))) \
 	    DAMAGE_OPTIONS="--deep --drawn $(NIGHTLY_DRAWN)" \

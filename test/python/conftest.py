@@ -43,6 +43,12 @@ def rows(count: int, start: int = 0) -> list[tuple[int, float]]:
     ]
 
 
+@pytest.fixture(scope="session")
+def is_deep(request: pytest.FixtureRequest) -> bool:
+    """Whether tests that are marked deep run, too."""
+    return "not deep" not in request.config.option.markexpr
+
+
 @pytest.fixture(params=GEOMETRIES)
 def geometry(request: pytest.FixtureRequest) -> Geometry:
     """Every kind of medium in turn."""

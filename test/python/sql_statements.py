@@ -1,27 +1,67 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
-"""Random SELECTs over the tables of test/sql/README.md, which the machine
-and SQLite both know.
+"""Random SELECTs over the tables of test/sql/README.md, which both back ends
+and SQLite know.
 
 What they do not share is left out, and tested by test/sql/machine: sums and
 products beyond 64 bits, round(), first() and last(), CAST beyond a type.
 """
 
 import random
+from dataclasses import dataclass
 
-INTS = {"t": ["k", "a", "b"], "u": ["k", "a"], "r": ["id", "v"]}
-FLOATS = {"t": ["f", "g"], "u": ["f"], "r": []}
-TEXTS = {"t": ["n"], "u": [], "r": ["s"]}
-KEYS = {"t": "k", "u": "k", "r": "id"}
+INTS = {
+    "t": ["k", "a", "b"],
+    "u": ["k", "a"],
+    "r": ["id", "v"],
+    "w": [],
+}
+FLOATS = {"t": ["f", "g"], "u": ["f"], "r": [], "w": []}
+TEXTS = {"t": ["n"], "u": [], "r": ["s"], "w": ["key"]}
+KEYS = {"t": "k", "u": "k", "r": "id", "w": "key"}
 WORDS = ["", "a", "ab", "abc", "b", "ba", "north", "south"]
 COMPARISONS = ["<", "<=", "=", "<>", ">", ">="]
 
 
-class Statements:
-    """Makes statements from a seed."""
+@dataclass(frozen=True)
+class Statement:
+    """A SELECT.
 
-    def __init__(self, seed: int) -> None:
+    is_ordered  whether ORDER BY says the place of each row
+    """
+
+    sql: str
+    is_ordered: bool = False
+
+
+class Statements:
+    """Makes statements from a seed.
+
+    tables     that they are over
+    is_turned  write joins with their tables exchanged, and each order the
+               other way
+    """
+
+    def __init__(
+        self, seed: int, tables: tuple[str, ...] = ("t", "u", "r")
+    ) -> None:
         self.dice = random.Random(seed)
+        self.tables = tables
+        self.is_turned = False
+
+    def both_orders(self) -> list[Statement]:
+        """Makes a statement, and the same one turned if that is another."""
+        state = self.dice.getstate()
+        made = self.statement()
+        self.dice.setstate(state)
+        self.is_turned = True
+        turned = self.statement()
+        self.is_turned = False
+        return [made] if turned == made else [made, turned]
+
+    def down(self) -> str:
+        """Which way an order goes."""
+        return " DESC" if self.chance(50) != self.is_turned else ""
 
     def pick(self, *items):
         return self.dice.choice(items)
@@ -150,6 +190,8 @@ class Statements:
             if self.chance(20):
                 return f"length({text}) {self.pick(*COMPARISONS)} 3"
             return f"{text} {self.pick(*COMPARISONS)} '{self.pick(*WORDS)}'"
+        if kind == 9 and "kv" in table:
+            return self.kv_condition(table["kv"])
         if kind == 9:  # of the key: becomes bounds
             key, value = table["key"], self.dice.randrange(0, 1300)
             return f"{key} {self.pick(*COMPARISONS)} {value}"
@@ -164,6 +206,25 @@ class Statements:
             return f"({self.int_value(table, 0)} IS {no}{self.small()})"
         left, right = self.number(table, depth), self.number(table, 0)
         return f"{left} {self.pick(*COMPARISONS)} {right}"
+
+    def kv_condition(self, prefix: str) -> str:
+        """Of a kv table's key, type or value."""
+        op, text = self.pick(*COMPARISONS), self.pick(*WORDS)
+        least = f"{text}/{self.dice.randrange(90)}"
+        return self.pick(
+            f"{prefix}key {op} '{least}'",
+            f"{prefix}key LIKE '{text}%'",
+            f"{prefix}key IN ('{least}', 'ab/42', 'north/6')",
+            f"{prefix}type {op} '{self.pick('int', 'float', 'signed')}'",
+            (
+                f"({prefix}type IN ('int', 'signed') AND "
+                f"CAST({prefix}value AS BIGINT) {op} {self.small()})"
+            ),
+            (
+                f"({prefix}type = 'float' AND "
+                f"CAST({prefix}value AS DOUBLE) {op} 0.5)"
+            ),
+        )
 
     def where(self, table: dict, percent: int = 70) -> str:
         tests = [table["on"]] if "on" in table else []
@@ -180,24 +241,57 @@ class Statements:
 
     def table(self) -> dict:
         """A FROM clause and the names in it."""
-        name = self.pick("t", "t", "u", "r")
-        made = self.plain(name, name)
+        made = self.any_table("")
         if self.chance(15):
             return self.subquery(made)
         return made
 
+    def any_table(self, alias: str) -> dict:
+        name = self.pick(*self.tables)
+        if name == "w" and self.chance(70):
+            return self.kv_values(alias)
+        return self.plain(name, alias)
+
     @staticmethod
-    def plain(name: str, alias: str, prefix: str = "") -> dict:
+    def plain(name: str, alias: str) -> dict:
+        """The names of a table, with its alias if it has one."""
+        prefix = f"{alias}." if alias else ""
+
         def named(names):
             return [prefix + n for n in names]
 
-        return {
-            "from": name if alias == name else f"{name} {alias}",
+        made = {
+            "from": f"{name} {alias}".strip(),
             "ints": named(INTS[name]),
             "floats": named(FLOATS[name]),
             "texts": named(TEXTS[name]),
             "key": prefix + KEYS[name],
-            "ordered": True,
+            "once": prefix + KEYS[name],
+        }
+        if name == "w":
+            made["kv"] = prefix
+            made["key"] = f"length({made['once']})"
+            made["ints"] = [made["key"]]
+        return made
+
+    def kv_values(self, alias: str) -> dict:
+        """The numbers of a kv table, of one type."""
+        prefix = f"{alias}." if alias else ""
+        is_float = self.chance(30)
+        value, types = "CAST(value AS BIGINT) AS v", "IN ('int', 'signed')"
+        if is_float:
+            value, types = "CAST(value AS DOUBLE) AS v", "= 'float'"
+        sql = f"SELECT key AS n, {value} FROM w WHERE type {types}"
+        if self.chance(40):
+            sql += f" AND {self.kv_condition('')}"
+        made = [f"length({prefix}n)"] if is_float else [f"{prefix}v"]
+        return {
+            "from": f"({sql}) AS {alias or 'w'}",
+            "ints": made,
+            "floats": [f"{prefix}v"] if is_float else [],
+            "texts": [f"{prefix}n"],
+            "key": made[0],
+            "once": f"{prefix}n",
         }
 
     def subquery(self, inner: dict) -> dict:
@@ -205,7 +299,8 @@ class Statements:
         key, shift = inner["key"], self.pick(0, 5, 1000)
         value = self.int_value(inner, 1)
         keyed = f"{key} + {shift}" if shift else key
-        tail = "" if self.chance(60) else f" ORDER BY {key} LIMIT 40"
+        by = inner["once"] + self.down()
+        tail = "" if self.chance(60) else f" ORDER BY {by} LIMIT 40"
         sql = (
             f"SELECT {keyed} AS kk, {value} AS vv FROM {inner['from']}"
             f"{self.where(inner, 50)}{tail}"
@@ -216,7 +311,6 @@ class Statements:
             "floats": [],
             "texts": [],
             "key": "kk",
-            "ordered": not tail,
         }
 
     def join(self) -> dict:
@@ -226,15 +320,12 @@ class Statements:
             on = f"{b['key']} {self.pick('=', '>')} {a['key']}"
             made = self.joined(a, self.pick("JOIN", "LEFT JOIN"), b, on)
             return made if self.chance(50) else self.third(made, b["key"])
-        left, right = self.pick(
-            ("t", "u"), ("u", "t"), ("t", "r"), ("u", "r"), ("t", "t")
-        )
         kind = self.pick("JOIN", "JOIN", "LEFT JOIN")
-        a, b = self.plain(left, "x", "x."), self.plain(right, "y", "y.")
+        a, b = self.any_table("x"), self.any_table("y")
         on = self.pick(
             f"{a['key']} = {b['key']}",
             f"{b['key']} = {a['key']} + {self.pick(1, 10, -30)}",
-            f"{b['key']} = {a['ints'][1]}",
+            f"{b['key']} = {a['ints'][:2][-1]}",
             f"{a['ints'][-1]} {self.pick('=', '<')} {b['ints'][-1]}",
         )
         if self.chance(25):
@@ -245,23 +336,31 @@ class Statements:
     @staticmethod
     def beside(a: dict, b: dict) -> dict:
         """The names of two inputs."""
-        return {
+        made = {
             "ints": a["ints"] + b["ints"],
             "floats": a["floats"] + b["floats"],
             "texts": a["texts"],
             "key": a["key"],
-            "ordered": False,
         }
+        return {**made, "kv": b["kv"]} if "kv" in b else made
 
     def joined(self, a: dict, kind: str, b: dict, on: str) -> dict:
         """A join; an inner one may have its condition in WHERE."""
         made = self.beside(a, b)
+        made["is_join"] = True
         tests = [a["on"]] if "on" in a else []
-        if kind == "JOIN" and self.chance(20):
-            kind, tests = self.pick(",", " CROSS JOIN"), [*tests, on]
-            made["from"] = f"{a['from']}{kind} {b['from']}"
+        is_apart, apart = self.chance(20), self.pick(",", " CROSS JOIN")
+        is_apart = is_apart and kind == "JOIN"
+        first, second = a["from"], b["from"]
+        if self.is_turned and (kind == "JOIN" or "is_join" not in a):
+            first, second = second, first
+            # What is on the right of a join is no join.
+            is_apart = is_apart or "is_join" in a
+        if is_apart:
+            tests = [*tests, on]
+            made["from"] = f"{first}{apart} {second}"
         else:
-            made["from"] = f"{a['from']} {kind} {b['from']} ON {on}"
+            made["from"] = f"{first} {kind} {second} ON {on}"
         if tests:
             made["on"] = " AND ".join(tests)
         return made
@@ -272,7 +371,7 @@ class Statements:
         if self.chance(30):
             c = self.grouped("z")
         else:
-            c = self.plain(self.pick("t", "u", "r"), "z", "z.")
+            c = self.any_table("z")
         on = self.pick(
             f"{c['key']} = {pair['key']}",
             f"{c['key']} = {key}",
@@ -285,9 +384,9 @@ class Statements:
 
     def grouped(self, alias: str) -> dict:
         """A SELECT that is more than a table's rows."""
-        inner = self.plain("t", "t")
-        key = self.column(["b", "a", "k / 100"])
-        sql = f"SELECT {key} AS kk, count(*) AS vv FROM t"
+        inner = self.any_table("")
+        key = self.column([*inner["ints"], f"{inner['key']} / 100"])
+        sql = f"SELECT {key} AS kk, count(*) AS vv FROM {inner['from']}"
         sql += f"{self.where(inner, 50)} GROUP BY {key}"
         return {
             "from": f"({sql}) AS {alias}",
@@ -295,12 +394,11 @@ class Statements:
             "floats": [],
             "texts": [],
             "key": f"{alias}.kk",
-            "ordered": False,
         }
 
     # SELECT -----------------------------------------------------------------
 
-    def statement(self) -> str:
+    def statement(self) -> Statement:
         table = self.join() if self.chance(20) else self.table()
         kind = self.dice.randrange(10)
         if kind < 4:
@@ -312,7 +410,10 @@ class Statements:
         if self.chance(50):
             return self.union()
         keys = self.column(table["ints"])
-        return f"SELECT DISTINCT {keys} FROM {table['from']}{self.where(table)}"
+        sql = f"SELECT DISTINCT {keys} FROM {table['from']}{self.where(table)}"
+        if self.chance(30):
+            return Statement(f"{sql} ORDER BY 1{self.down()}", True)
+        return Statement(sql)
 
     def values(self, table: dict) -> list[str]:
         values = [
@@ -327,23 +428,22 @@ class Statements:
             values.append(f"({self.condition(table, 1)})")
         return values
 
-    def plain_select(self, table: dict) -> str:
+    def plain_select(self, table: dict) -> Statement:
         values = self.values(table)
         sql = f"SELECT {', '.join(values)} FROM {table['from']}"
         sql += self.where(table)
-        if self.chance(40):
-            down = self.pick("", " DESC")
-            other = self.number(table, 1)
-            if table["from"] in ("t", "u", "r"):  # the key ends every tie
-                by = self.pick("", f"{other}{self.pick('', ' DESC')}, ")
-                sql += f" ORDER BY {by}{table['key']}{down}"
-                if self.chance(60):
-                    sql += f" LIMIT {self.pick(0, 1, 3, 10)}"
-                    if self.chance(50):
-                        sql += f" OFFSET {self.pick(0, 1, 5)}"
-            else:
-                sql += f" ORDER BY {other}{down}"
-        return sql
+        if not self.chance(40):
+            return Statement(sql)
+        other = self.number(table, 1)
+        if "once" not in table:
+            return Statement(f"{sql} ORDER BY {other}{self.down()}")
+        by = self.pick("", f"{other}{self.down()}, ")
+        sql += f" ORDER BY {by}{table['once']}{self.down()}"
+        if self.chance(60):
+            sql += f" LIMIT {self.pick(0, 1, 3, 10)}"
+            if self.chance(50):
+                sql += f" OFFSET {self.pick(0, 1, 5)}"
+        return Statement(sql, True)
 
     def aggregates(self, table: dict) -> list[str]:
         if self.chance(8):
@@ -363,11 +463,12 @@ class Statements:
             found.append(f"{function}({value})")
         return found
 
-    def one_group(self, table: dict) -> str:
+    def one_group(self, table: dict) -> Statement:
         values = ", ".join(self.aggregates(table))
-        return f"SELECT {values} FROM {table['from']}{self.where(table)}"
+        sql = f"SELECT {values} FROM {table['from']}{self.where(table)}"
+        return Statement(sql)
 
-    def groups(self, table: dict) -> str:
+    def groups(self, table: dict) -> Statement:
         key = table["key"]
         keys = self.pick(
             [f"{key} / {self.pick(7, 50, 200)}"],
@@ -387,11 +488,12 @@ class Statements:
         sql += self.where(table) + f" GROUP BY {', '.join(keys)}"
         if self.chance(30):
             sql += f" HAVING {self.pick(*values)} > {self.small()}"
-        if self.chance(40):
-            sql += f" ORDER BY 1 {self.pick('', 'DESC')}"
-        return sql
+        if not self.chance(40):
+            return Statement(sql)
+        sql += f" ORDER BY 1{self.down()}"
+        return Statement(sql, len(keys) == 1)
 
-    def union(self) -> str:
+    def union(self) -> Statement:
         parts = []
         for _ in range(2):
             table = self.table()
@@ -399,4 +501,4 @@ class Statements:
                 f"SELECT {self.int_value(table, 1)} FROM {table['from']}"
                 f"{self.where(table)}"
             )
-        return " UNION ALL ".join(parts)
+        return Statement(" UNION ALL ".join(parts))

@@ -47,6 +47,7 @@ EACH_COMPILER = [
     pytest.param(name, marks=[] if name == "gcc" else pytest.mark.deep)
     for name in COMPILERS
 ]
+END, LIMIT = 2, -14  # ESK_END, ESK_E_LIMIT
 _PRINT = {
     "bool": ('"%d"', "(int)({})"),
     "double": ('"%.17g"', "{}"),
@@ -250,11 +251,13 @@ def program(
     libraries = library(flavour)
     main = _main(case, folder, queries)
     (folder / "main.c").write_text(main)
-    sanitize = []
+    how = []
     if flavour == "asan":
-        sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+        how = [
+            "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+        ]  # fmt: skip
     run(
-        "gcc", *FLAGS, optimized, "-g", *sanitize, f"-I{ROOT}/include", f"-I{ROOT}",
+        "gcc", *FLAGS, optimized, *how, f"-I{ROOT}/include", f"-I{ROOT}",
         f"-I{folder}", folder / "app.c", folder / "main.c", *libraries,
         "-o", folder / "run",
     )  # fmt: skip

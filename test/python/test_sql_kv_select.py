@@ -223,6 +223,10 @@ def test_a_value_is_computed_with_where_its_type_is_known(both):
             "AND q.type = 'signed'"
         ),
         (
+            "SELECT max(v) FROM (SELECT CAST(value AS BIGINT) AS v FROM conf "
+            "WHERE type = 'int') WHERE v > 5 AND v IS NULL"
+        ),
+        (
             "SELECT k FROM (SELECT key AS k, value AS v, type AS t FROM conf) "
             "WHERE t = 'text' AND v > 'f' ORDER BY k"
         ),

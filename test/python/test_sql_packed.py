@@ -12,7 +12,7 @@ from conftest import NOR
 from eskerdb import Column, Limit, Simulator, Volume
 from eskerdb.sql.engine import Engine, Refusal
 from sql_statements import Statements
-from test_sql_machine import data, f32
+from sql_worlds import data, f32
 
 SEED = int(os.environ.get("ESK_SEED", "1"))
 STATEMENTS = 60
@@ -76,10 +76,10 @@ def run(engine, sql, budget=0):
 
 
 def test_random_statements_give_the_rows_of_raw_pages(engines):
-    statements = Statements(SEED + 3)
+    statements = Statements(SEED + 3, ("t", "t", "u"))
     with_rows = 0
     for number in range(STATEMENTS):
-        sql = statements.statement()
+        sql = statements.statement().sql
         wanted, found = (run(engine, sql) for engine in engines)
         assert found == wanted, f"ESK_SEED={SEED}, statement {number}: {sql}"
         with_rows += isinstance(found, list) and len(found) > 0

@@ -16,8 +16,8 @@ from eskerdb import Geometry
 from eskerdb.sql.access import Limits
 from eskerdb.sql.source import Refusal
 from eskerdb.sqlc import compile_text
-from test_sql_machine import Quantile, same_rows
-from test_sqlc_random import END, LIMIT
+from sql_worlds import Quantile, same_rows
+from sqlc_program import END, LIMIT
 
 SCHEMA = """
 CREATE TABLE log (
@@ -274,6 +274,18 @@ LEFT JOIN dev ON dev.id = g.h;
 -- name: keys_looked_up
 SELECT log.t, x FROM log JOIN dev ON dev.id = log.t
 WHERE log.t IN (2, 3, 8, 10, 12, 16, 20, 24, 40);
+-- name: never_joined
+SELECT avg(uwa.temp) FROM uwa JOIN twin ON uwa.temp = twin.y
+WHERE uwa.wind / 0 IN (7, 2);
+-- name: rows_of_constants
+SELECT 0.0 AS zero, 0.5 AS half FROM uwa LEFT JOIN
+    (SELECT y, count(*) AS c FROM twin GROUP BY y) AS q ON q.y > uwa.temp;
+-- name: case_of_a_bound
+SELECT temp FROM uwa WHERE time = 172800
+    AND CASE WHEN time = 2 THEN temp ELSE time END IN (3, -40);
+-- name: short_and_long
+SELECT CASE WHEN -y > -45 THEN time - y END FROM twin
+WHERE time > 7 AND y = 1;
 -- name: constants
 SELECT 1, -5 / 2, 7 % -3, NULL IS NULL;
 """

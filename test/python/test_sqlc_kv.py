@@ -15,11 +15,11 @@ from eskerdb import Simulator, Volume
 from eskerdb.sql.source import Refusal
 from eskerdb.sqlc import compile_text
 from eskerdb.sqlc.kv import KvRoom
+from sqlc_program import END, LIMIT
 from test_sql_kv_select import ENTRIES, select_of
-from test_sqlc_random import END, LIMIT
 
 SEED = int(os.environ.get("ESK_SEED", "1"))
-STATEMENTS = int(os.environ.get("ESK_C_STATEMENTS", "60"))
+STATEMENTS = 60
 SCHEMA = "CREATE TABLE conf USING kv;"
 MOST = "k" * 253
 QUERIES = f"""

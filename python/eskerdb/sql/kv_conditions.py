@@ -329,6 +329,8 @@ class Conditions:
         """Returns the types, by scan, that values can have where a condition is
         TRUE, or FALSE; of a scan that is not in it: any."""
         match test:
+            case e.Constant(value=value) if value is None or value != when:
+                return dict.fromkeys(self.scans, frozenset())  # nowhere
             case e.Not(operand=operand):
                 return self.types_where(operand, not when)
             case e.IsTrue(operand=operand) if when:

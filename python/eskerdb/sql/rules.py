@@ -226,9 +226,9 @@ def cast(item: e.Expr, wanted: Type) -> e.Expr:
     if not item.type.is_number or wanted.kind == "text":
         if item.type.kind == wanted.kind:
             return item
-        if isinstance(item, e.Field) and item.type == text():
+        if isinstance(item, e.Field) and item.type.maybe(False) == text():
             # A NaN is NULL.
-            kind = wanted.maybe(wanted.kind == "f64")
+            kind = wanted.maybe(wanted.kind == "f64" or item.type.nullable)
             return e.StoredNumber(kind, operand=item)
         raise Fault("CAST between text and number is not supported")
     if wanted.kind == "f64":

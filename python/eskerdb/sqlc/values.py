@@ -46,6 +46,8 @@ from eskerdb.sqlc.value import (
 )
 
 _RELATIONS = {"=": "==", "<>": "!="}
+# gcc warns of (int64_t)(a - (uint32_t)b) where b is one of these.
+_SHORT = {"int8_t", "int16_t"}
 _BUILTINS = {"+": "add", "-": "sub", "*": "mul"}
 
 
@@ -122,6 +124,8 @@ class Values:
         lo, hi = interval.combined(op, *spans)
         span = (max(lo, expr.type.lo), min(hi, expr.type.hi))
         name = ctype.computing(*spans, span)
+        if name == "uint32_t" and {left.ctype, right.ctype} & _SHORT:
+            name = "int64_t"
         binds = TIMES if op == "*" else PLUS
         a = cast(left, name).within(binds)
         b = cast(right, name).within(TIMES if binds == PLUS else UNARY)
@@ -483,6 +487,11 @@ class Values:
                 made.append((first, test, then, self.value(value)))
         with self.place.aside() as last:
             otherwise = self.value(expr.otherwise)
+        # What a condition never lets be chosen, by the bounds of a scan.
+        made = [one for one in made if one[0] or one[1] != FALSE]
+        if not made:
+            self.place.splice(last)
+            return otherwise
         parts = [part for f, _, t, _ in made for part in (f, t)]
         if not any(parts) and not last and len(made) == 1:
             _, test, _, value = made[0]
