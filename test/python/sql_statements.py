@@ -97,7 +97,10 @@ class Statements:
                 return self.column(table["ints"])
             return self.small()
         inner = depth - 1
-        kind = self.dice.randrange(10)
+        kind = self.dice.randrange(11)
+        if kind == 10:
+            values = [self.int_value(table, inner), self.int_value(table, 0)]
+            return self.extreme([*values, self.small()])
         if kind < 3:
             left, right = (self.int_value(table, inner) for _ in range(2))
             return f"({left} {self.pick('+', '-')} {right})"
@@ -129,6 +132,13 @@ class Statements:
             else f"bucket({self.int_value(table, 0)}, {self.pick(3, 7, 100)})"
         )
 
+    def extreme(self, values: list[str]) -> str:
+        """Of two values or all. In capitals it is no aggregate function, which
+        in_duckdb() needs to know."""
+        values = values[: self.pick(2, 3)]
+        self.dice.shuffle(values)
+        return f"{self.pick('MAX', 'MIN')}({', '.join(values)})"
+
     def float_value(self, table: dict, depth: int) -> str:
         if not table["floats"] or depth == 0:
             if table["floats"] and self.chance(80):
@@ -141,6 +151,8 @@ class Statements:
             right = self.float_value(table, depth - 1)
         if self.chance(20):
             return f"abs({left})"
+        if self.chance(15):
+            return self.extreme([left, right])
         return f"({left} {self.pick('+', '-', '*', '/')} {right})"
 
     def text_value(self, table: dict, depth: int) -> str:
@@ -153,6 +165,8 @@ class Statements:
             many = self.pick("", f", {count}", f", {count}")
             return f"substr({text}, {start}{many})"
         other = self.pick(f"'{self.pick(*WORDS)}'", self.column(table["texts"]))
+        if self.chance(20):
+            return self.extreme([text, other])
         chosen = f"CASE WHEN {self.condition(table, 0)} THEN {text}"
         if kind == 4:
             return f"{chosen} ELSE {other} END"

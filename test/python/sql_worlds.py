@@ -71,9 +71,13 @@ def entries() -> list[tuple]:
     """The keys, values and types of the kv table."""
     made = []
     for i in range(90):
-        value = (i * 13 % 41 - 20) / 8 if i % 3 == 0 else i * 7 % 61 - 30
-        kind = "int" if value >= 0 else "signed"
-        made.append((f"{WORDS[i % 8]}/{i}", value, kind if i % 3 else "float"))
+        key = f"{WORDS[i % 8]}/{i}"
+        if i % 3 == 0:
+            made.append((key, (i * 13 % 41 - 20) / 8, "float"))
+            continue
+        value = i * 7 % 61 - 30
+        # A number below 0 is an int, however it is stored.
+        made.append((key, value, "signed" if value > 9 else "int"))
     return made
 
 
@@ -245,6 +249,14 @@ def duckdb_tables() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as duck:
         speak(duck)
         duck.execute("CREATE MACRO bucket(k, w) AS k - ((k % w) + w) % w")
+        # Its own ones leave out NULLs.
+        for name, own in (("max_of", "greatest"), ("min_of", "least")):
+            duck.execute(
+                f"CREATE MACRO {name}(a, b) AS CASE WHEN a IS NOT NULL AND "
+                f"b IS NOT NULL THEN {own}(a, b) END, (a, b, c) AS CASE WHEN "
+                f"a IS NOT NULL AND b IS NOT NULL AND c IS NOT NULL "
+                f"THEN {own}(a, b, c) END"
+            )
         for name, made in tables.create(source, parse(source)).items():
             columns = ", ".join(
                 f'"{c.name}" {kinds[c.kind[0]]}' for c in made.info.columns
@@ -259,8 +271,9 @@ def duckdb_tables() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def in_duckdb(sql: str) -> str:
-    """Returns a statement in DuckDB's words: it has no IS of numbers, and 2.5
-    is a decimal."""
+    """Returns a statement in DuckDB's words: it has no IS of numbers, 2.5 is a
+    decimal, and max() of two values is another function."""
+    sql = sql.replace("MAX(", "max_of(").replace("MIN(", "min_of(")
     sql = re.sub(r"(\d\.\d+)(?![\de])", r"\1e0", sql)
     return re.sub(
         r" IS (NOT )?(-?\d)",

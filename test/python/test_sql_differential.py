@@ -40,6 +40,7 @@ REFUSALS = (
     "LIKE of a program is of a column",
     "16 values",
     "64 are the most",
+    "a text of any length",
 )
 
 

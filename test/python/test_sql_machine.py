@@ -375,3 +375,11 @@ def test_joins_by_equal_keys_end_with_the_table_that_ends_first(three):
     before = page_reads()
     assert list(select.rows()) == [(100,)]
     assert page_reads() - before < 20  # of 45: c ends at key 598 of 1,999
+
+
+def test_each_value_of_an_extreme_is_computed_once(engines):
+    engine, _ = engines
+    value = "(a * 3 + b) / 7 % 5"
+    (plain,) = engine.prepare(f"SELECT {value} FROM t")
+    (most,) = engine.prepare(f"SELECT max({value}, k) FROM t")
+    assert len(most.code.bytes) - len(plain.code.bytes) < 32

@@ -675,6 +675,12 @@ def test_each_input_of_a_union_has_the_rows_of_the_open():
     assert code.count("esk_source_mark_series(") == 2
 
 
+def test_each_value_of_an_extreme_is_computed_once():
+    sql = "SELECT min(temp * 3, wind, 5) FROM uwa"
+    made, _ = compile_text(SCHEMA, f"-- name: least\n{sql};", "app")
+    assert made[1].partition("int least_next")[2].count("* 3") == 1
+
+
 def test_rows_of_a_condition_that_is_never_true_are_not_written():
     never = (
         "-- name: a\nSELECT time / 100, time / 30, max(1) FROM uwa "

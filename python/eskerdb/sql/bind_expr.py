@@ -310,6 +310,8 @@ class ExpressionBinder:
     # Functions --------------------------------------------------------------
 
     def _call(self, node: s.Call) -> e.Expr:
+        if node.function in ("min", "max") and len(node.arguments) > 1:
+            return self._extreme(node)
         if node.function in AGGREGATES:
             return self._aggregate(node)
         if node.function not in FUNCTIONS:
@@ -366,6 +368,12 @@ class ExpressionBinder:
             last,
         )
 
+    def _extreme(self, node: s.Call) -> e.Expr:
+        if node.distinct:
+            raise Fault(f"{node.function}(DISTINCT ..) takes one value")
+        items = self.together(list(node.arguments))
+        return rules.extreme(items, node.function == "max")
+
     def _aggregate(self, node: s.Call) -> e.Expr:
         name = node.function
         if self.aggregates:
@@ -379,8 +387,7 @@ class ExpressionBinder:
         if name == "quantile":
             return self._quantile(node)
         if len(node.arguments) > 1:
-            hint = ": use CASE" if name in ("min", "max") else ""
-            raise Fault(f"{name}() takes one value{hint}")
+            raise Fault(f"{name}() takes one value")
         argument = self._aggregated(node)
         return AggregateCall(
             _type_of_aggregate(name, argument.type),

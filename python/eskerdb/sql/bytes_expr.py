@@ -305,6 +305,23 @@ class Expressions:
             self.slots(expr.otherwise, r, width)
         self.program.place(done)
 
+    def _extreme(self, expr: e.Extreme, r: int, width: int = SLOT) -> None:
+        """width  of texts: the bytes that the value is to have."""
+        items = [self.slots(item, None, width) for item in expr.items]
+        done = Label()
+        for place, slots in enumerate(items):
+            following = Label()
+            if place > 0:
+                row = list(range(r, r + len(slots)))
+                a, b = (slots, row) if expr.is_greatest else (row, slots)
+                self._jump_ordered(a, b, "LE", following, True)
+            for offset, slot in enumerate(slots):
+                self.program.op("MOV", r + offset, slot)
+            if expr.items[place].type.nullable and place < len(items) - 1:
+                self.program.op("JNULL", r, target=done)
+            self.program.place(following)
+        self.program.place(done)
+
     def _length(self, expr: e.Length, r: int) -> None:
         first, width = self._text_row(expr.operand)
         self.program.op("LENGTH", r, first, width)
@@ -466,10 +483,12 @@ class Expressions:
             return self._referred(expr, into, width)
         count = -(-width // SLOT) if width else slots_of(expr.type, expr.span)
         own = slots_of(expr.type, expr.span)
-        if isinstance(expr, (e.Case, e.Substr)):
+        if isinstance(expr, (e.Case, e.Extreme, e.Substr)):
             first = self.temporaries(count) if into is None else into
             if isinstance(expr, e.Case):
                 self._case(expr, first, count * SLOT)
+            elif isinstance(expr, e.Extreme):
+                self._extreme(expr, first, count * SLOT)
             else:
                 self._substr(expr, first, count * SLOT)
             return list(range(first, first + count))
@@ -519,7 +538,7 @@ class Expressions:
         if width > SLOT // 2:
             self.program.flags |= asm.WIDE
         if count == 1 or isinstance(
-            expr, (e.Variable, e.Result, e.Case, e.Parameter)
+            expr, (e.Variable, e.Result, e.Case, e.Extreme, e.Parameter)
         ):
             return self.slots(expr)[0], width
         return self.slots(expr, self.temporaries(count))[0], width
@@ -581,7 +600,17 @@ class Expressions:
         relation, swaps = _RELATIONS[op]
         if swaps:
             a, b = b, a
-        # The first slots that differ decide.
+        self._jump_ordered(a, b, relation, label, when)
+
+    def _jump_ordered(
+        self,
+        a: list[int],
+        b: list[int],
+        relation: str,
+        label: Label,
+        when: bool,
+    ) -> None:
+        """Jumps by the order of slots: the first ones that differ decide."""
         over = Label()
         yes, no = (label, over) if when else (over, label)
         for x, y in zip(a[:-1], b[:-1], strict=True):

@@ -418,7 +418,9 @@ def text(value: e.Expr, names: Sequence[str]) -> str:
     def of(node: e.Expr) -> str:
         inner = text(node, names)
         plain = isinstance(
-            node, (e.Constant, e.Field, e.Parameter, e.Abs, e.Bucket, e.Case)
+            node,
+            (e.Constant, e.Field, e.Parameter, e.Abs, e.Bucket, e.Case)
+            + (e.Extreme,),
         )
         return inner if plain else f"({inner})"
 
@@ -475,4 +477,7 @@ def text(value: e.Expr, names: Sequence[str]) -> str:
             )
             return f"CASE{body} ELSE {text(otherwise, names)} END"
     inner = ", ".join(text(child, names) for child in e.children(value))
-    return f"{type(value).__name__.lower()}({inner})"
+    name = type(value).__name__.lower()
+    if isinstance(value, e.Extreme):
+        name = "max" if value.is_greatest else "min"
+    return f"{name}({inner})"

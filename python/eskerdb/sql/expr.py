@@ -269,6 +269,15 @@ class Case(Expr):
     otherwise: Expr = None  # type: ignore[assignment]
 
 
+@dataclass(frozen=True)
+class Extreme(Expr):
+    """The greatest of at least two values, or the least; NULL where one of
+    them is. All int, all f64, or all text; each is computed once."""
+
+    is_greatest: bool = True
+    items: tuple[Expr, ...] = ()
+
+
 # Trees ----------------------------------------------------------------------
 
 
@@ -279,7 +288,7 @@ def children(expr: Expr) -> Iterator[Expr]:
             yield condition
             yield value
         yield expr.otherwise
-    elif isinstance(expr, Logic):
+    elif isinstance(expr, Logic | Extreme):
         yield from expr.items
     else:
         for part in fields(expr):
@@ -300,7 +309,7 @@ def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     if isinstance(expr, Case):
         whens = tuple((change(c), change(v)) for c, v in expr.whens)
         return replace(expr, whens=whens, otherwise=change(expr.otherwise))
-    if isinstance(expr, Logic):
+    if isinstance(expr, Logic | Extreme):
         return replace(expr, items=tuple(change(item) for item in expr.items))
     new = {
         part.name: change(value)

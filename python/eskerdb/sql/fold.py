@@ -43,4 +43,6 @@ def _made(value: e.Expr) -> e.Expr:
             return rules.same(left, right)
         case e.Case(whens=whens, otherwise=otherwise):
             return rules.case(whens, otherwise)
+        case e.Extreme(items=items):
+            return rules.extreme(items, value.is_greatest)
     return value

@@ -468,6 +468,28 @@ def case(whens: Sequence[tuple[e.Expr, e.Expr]], otherwise: e.Expr) -> e.Expr:
     return e.Case(kind, whens=pairs, otherwise=values[-1])
 
 
+def extreme(items: Sequence[e.Expr], is_greatest: bool) -> e.Expr:
+    """The greatest of values, or the least; NULL where one of them is."""
+    values = alike(items)
+    if any(map(_is_null, values)):
+        return constant(None)
+    choose = max if is_greatest else min
+    if _is_constant(*values):
+        return choose(
+            values,
+            key=lambda item: _comparable(item.value, item.value)[0],
+        )
+    types = [value.type for value in values]
+    kind = common(types)
+    if kind.is_whole:
+        kind = integer(
+            choose(type.lo for type in types),
+            choose(type.hi for type in types),
+            kind.nullable,
+        )
+    return e.Extreme(kind, is_greatest=is_greatest, items=tuple(values))
+
+
 # Texts ----------------------------------------------------------------------
 
 

@@ -365,6 +365,8 @@ class Values:
             return self._substr(expr)
         if isinstance(expr, e.Case):
             return self._text_case(expr)
+        if isinstance(expr, e.Extreme):
+            return self._text_extreme(expr)
         name = type(expr).__name__.lower()
         raise Refused(f"{name} of text is not compiled to C", expr.span)
 
@@ -522,6 +524,40 @@ class Values:
 
         self._branches(made, last, otherwise, assign)
         return Value(result, null, name, type.lo, type.hi)
+
+    def _extreme(self, expr: e.Extreme) -> Value:
+        values = [self.value(item) for item in expr.items]
+        null = any_of(*(value.null for value in values))
+        name = _kept(expr.type)
+        if name not in ("bool", "double"):
+            name = ctype.computing(*((v.lo, v.hi) for v in values))
+        place, op = self.place, "<" if expr.is_greatest else ">"
+        result = place.local(name, "value", "0")
+        with place.under(negated(null)):
+            first, *others = (cast(value, name) for value in values)
+            place.line(f"{result} = {first};")
+            for c in others:
+                if c.binds != ATOM:
+                    c = place.local(name, "other", str(c))
+                with place.under(relation(result, op, c)):
+                    place.line(f"{result} = {c};")
+        return Value(result, null, name, expr.type.lo, expr.type.hi)
+
+    def _text_extreme(self, expr: e.Extreme) -> TextValue:
+        values = [self.text(item) for item in expr.items]
+        result = self._text_local(any_of(*(value.null for value in values)))
+        op = "<" if expr.is_greatest else ">"
+        with self.place.under(negated(result.null)):
+            for place, value in enumerate(values):
+                order = C(
+                    f"esk_text_compare({result.c}, {result.bytes}, {value.c}, "
+                    f"{value.bytes})"
+                )
+                is_it = relation(order, op, C("0")) if place else TRUE
+                with self.place.under(is_it):
+                    self.place.line(f"{result.c} = {value.c};")
+                    self.place.line(f"{result.bytes} = {value.bytes};")
+        return result
 
     def _branches(
         self, made: list, last: list, otherwise: Any, assign: Callable

@@ -31,6 +31,9 @@ SELECT coalesce(b, a, 0), b IS NOT NULL FROM t
 -- abs, round, bucket
 SELECT abs(a), round(f, 1), bucket(k, 60) FROM t
 
+-- min, max of several values
+SELECT max(a, b), min(a, b, 0) FROM t
+
 -- length, substr
 SELECT length(n), substr(n, 1, 2) FROM t
 
