@@ -21,7 +21,7 @@ struct medium {
     uint32_t sync_rows; ///< rows a sync; 0: about 5, drawn
 };
 
-static const struct medium media[] = {
+static const struct medium bases[] = {
     {.name = "nor without marks",
      .geometry = ESK_NOR(60, 8, 256),
      .table = {.no_marks = true,
@@ -31,48 +31,35 @@ static const struct medium media[] = {
                .group_pages = 4,
                .data_blocks = 20,
                .index_blocks = 10}},
-    {.name = "packed on nor",
-     .geometry = ESK_NOR(60, 8, 256),
-     .table = {.packed = true,
-               .index_count = 1,
-               .pad_bytes = 30,
-               .run_pages = 3,
-               .group_pages = 4,
-               .data_blocks = 20,
-               .index_blocks = 10}},
-    {.name = "packed on nor, a sync each row",
-     .geometry = ESK_NOR(60, 8, 256),
-     .table = {.packed = true,
-               .index_count = 1,
-               .pad_bytes = 20,
-               .run_pages = 3,
-               .group_pages = 4,
-               .data_blocks = 20,
-               .index_blocks = 10},
-     .sync_rows = 1},
-    {.name = "packed on words of 4 bytes, a sync each 50 rows",
+    {.name = "words of 4 bytes with values",
      .geometry = ESK_FLASH(60, 8, 256, 4, 0),
-     .table = {.packed = true,
-               .has_var = true,
+     .table = {.has_var = true,
                .value_bytes = 20,
                .cell_bytes = 64,
                .run_pages = 3,
                .group_pages = 4,
                .data_blocks = 16,
                .index_blocks = 10,
-               .var_blocks = 20},
-     .sync_rows = 50},
-    {.name = "packed on nand with a journal, a sync each 7 rows",
+               .var_blocks = 20}},
+    {.name = "nand with a journal",
      .geometry = ESK_NAND(80, 8, 512),
-     .table = {.packed = true,
-               .index_count = 2,
+     .table = {.index_count = 2,
                .pad_bytes = 20,
                .sync_blocks = 4,
                .run_pages = 3,
                .group_pages = 4,
                .data_blocks = 30,
-               .index_blocks = 15},
-     .sync_rows = 7},
+               .index_blocks = 15}},
+    {.name = "card",
+     .geometry = ESK_CARD(80, 8, 512),
+     .table = {.no_marks = true,
+               .full_policy = ESK_FULL_DROP_OLDEST,
+               .pad_bytes = 60,
+               .sorted = true,
+               .run_pages = 3,
+               .group_pages = 4,
+               .data_blocks = 20,
+               .index_blocks = 10}},
     {.name = "nand with marks",
      .geometry = ESK_NAND(80, 8, 512),
      .table = {.index_count = 1,
@@ -94,7 +81,20 @@ static const struct medium media[] = {
                .var_blocks = 24}},
 };
 
-enum { MEDIA = sizeof media / sizeof media[0] };
+enum { BASES = sizeof bases / sizeof bases[0], MEDIA = 2 * BASES };
+
+/// Medium `m` in run `i` of a loop: each base raw, and then packed.
+static struct medium medium_of(uint32_t m, uint32_t i) {
+    static const uint32_t intervals[] = {1, 7, 50};
+    struct medium medium = bases[m % BASES];
+    if (m >= BASES) {
+        medium.table.packed = true;
+        medium.sync_rows = intervals[i / 7 % 3];
+    } else {
+        medium.table.cell_bytes = 0;
+    }
+    return medium;
+}
 
 static void model_series_make(struct esk_model_series *model,
                               const struct medium *medium, uint64_t seed) {
@@ -159,12 +159,14 @@ static bool is_left_out(const struct medium *medium, uint32_t i) {
 static void run(const struct medium *medium,
                 const struct esk_sim_failures *failures, uint64_t seed) {
     struct esk_model_series model;
-    ESK_CONTEXT("%s, programs each %u (burst %u), erases each %u (burst %u), "
+    ESK_CONTEXT("%s, packed %u, sync %u, programs each %u (burst %u), erases "
+                "each %u (burst %u), "
                 "transfers each %u (burst %u), seed %u",
-                medium->name, failures->program.every,
-                failures->program.burst_length, failures->erase.every,
-                failures->erase.burst_length, failures->transfer.every,
-                failures->transfer.burst_length, (unsigned)seed);
+                medium->name, medium->table.packed, (unsigned)medium->sync_rows,
+                failures->program.every, failures->program.burst_length,
+                failures->erase.every, failures->erase.burst_length,
+                failures->transfer.every, failures->transfer.burst_length,
+                (unsigned)seed);
     model_series_make(&model, medium, seed);
     for (uint32_t round = 0; round < 4; round++) {
         esk_sim_failures_set(model.sim, failures);
@@ -188,8 +190,9 @@ ESK_TEST(series_keeps_what_it_acknowledged_when_each_nth_program_fails) {
     for (uint32_t m = 0; m < MEDIA; m++) {
         for (uint32_t every = 2; every <= 20; every++) {
             struct esk_sim_failures failures = {.program.every = every};
-            if (!is_left_out(&media[m], every)) {
-                run(&media[m], &failures, every);
+            struct medium medium = medium_of(m, every);
+            if (!is_left_out(&medium, every)) {
+                run(&medium, &failures, every);
             }
         }
     }
@@ -199,8 +202,9 @@ ESK_TEST(series_keeps_what_it_acknowledged_when_each_nth_erase_fails) {
     for (uint32_t m = 0; m < MEDIA; m++) {
         for (uint32_t every = 2; every <= 20; every++) {
             struct esk_sim_failures failures = {.erase.every = every};
-            if (!is_left_out(&media[m], every)) {
-                run(&media[m], &failures, every);
+            struct medium medium = medium_of(m, every);
+            if (!is_left_out(&medium, every)) {
+                run(&medium, &failures, every);
             }
         }
     }
@@ -212,8 +216,9 @@ ESK_TEST(series_keeps_what_it_acknowledged_through_bursts) {
             struct esk_sim_failures failures = {
                 .program = {.burst_start = 5 + 7 * i, .burst_length = 1 + i},
                 .erase = {.burst_start = 2 + i, .burst_length = i / 3}};
-            if (!is_left_out(&media[m], i)) {
-                run(&media[m], &failures, 100 + i);
+            struct medium medium = medium_of(m, i);
+            if (!is_left_out(&medium, i)) {
+                run(&medium, &failures, 100 + i);
             }
         }
     }
@@ -234,19 +239,21 @@ ESK_TEST(series_keeps_everything_when_transfers_fail_and_marks_no_block) {
     for (uint32_t m = 0; m < MEDIA; m++) {
         for (uint32_t every = 3; every <= 20; every++) {
             struct esk_model_series model;
-            if (is_left_out(&media[m], every)) {
+            struct medium medium = medium_of(m, every);
+            if (is_left_out(&medium, every)) {
                 continue;
             }
             struct esk_sim_failures failures = {
                 .transfer = {.every = every,
                              .burst_start = 100 + every,
                              .burst_length = every / 2}};
-            ESK_CONTEXT("%s, transfers each %u", media[m].name, every);
-            model_series_make(&model, &media[m], every);
+            ESK_CONTEXT("%s, packed %u, transfers each %u", medium.name,
+                        medium.table.packed, every);
+            model_series_make(&model, &medium, every);
             for (uint32_t round = 0; round < 4; round++) {
                 esk_sim_failures_set(model.sim, &failures);
                 /* A burst may be longer than a call, but not than six calls. */
-                ESK_CHECK(work(&model, &media[m], STEPS) < REFUSALS_MAX);
+                ESK_CHECK(work(&model, &medium, STEPS) < REFUSALS_MAX);
                 ESK_CHECK_HELD(esk_model_series_verify(&model, true),
                                model.why);
                 recover_verify(&model);
@@ -261,11 +268,13 @@ ESK_TEST(series_goes_on_around_blocks_that_fail_for_good) {
     for (uint32_t m = 0; m < MEDIA; m++) {
         for (uint32_t i = 0; i < 20; i++) {
             struct esk_model_series model;
-            if (is_left_out(&media[m], i)) {
+            struct medium medium = medium_of(m, i);
+            if (is_left_out(&medium, i)) {
                 continue;
             }
-            ESK_CONTEXT("%s, seed %u", media[m].name, i);
-            model_series_make(&model, &media[m], i);
+            ESK_CONTEXT("%s, packed %u, seed %u", medium.name,
+                        medium.table.packed, i);
+            model_series_make(&model, &medium, i);
             for (uint32_t round = 0; round < 5; round++) {
                 uint32_t block =
                     model.data_block +
@@ -273,7 +282,7 @@ ESK_TEST(series_goes_on_around_blocks_that_fail_for_good) {
                                                         model.index_blocks +
                                                         model.var_blocks);
                 esk_sim_block_fail(model.sim, block);
-                ESK_CHECK_INT(work(&model, &media[m], STEPS), 0);
+                ESK_CHECK_INT(work(&model, &medium, STEPS), 0);
                 recover_verify(&model);
             }
             esk_model_series_free(&model);
@@ -284,13 +293,14 @@ ESK_TEST(series_goes_on_around_blocks_that_fail_for_good) {
 ESK_TEST(series_returns_worn_when_every_block_is_worn) {
     for (uint32_t m = 0; m < MEDIA; m++) {
         struct esk_model_series model;
-        ESK_CONTEXT("%s", media[m].name);
-        model_series_make(&model, &media[m], 9);
+        struct medium medium = medium_of(m, m);
+        ESK_CONTEXT("%s, packed %u", medium.name, medium.table.packed);
+        model_series_make(&model, &medium, 9);
         uint32_t blocks = model.table.data_blocks + model.sync_blocks;
         for (uint32_t b = 0; b < blocks; b++) {
             esk_sim_block_fail(model.sim, model.data_block + b);
         }
-        ESK_CHECK_INT(work(&model, &media[m], STEPS), REFUSALS_MAX);
+        ESK_CHECK_INT(work(&model, &medium, STEPS), REFUSALS_MAX);
         int status = esk_model_series_sync(&model);
         ESK_CHECK(status == ESK_E_WORN || status == ESK_E_IO);
         model.expected->keep = UINT32_MAX;
@@ -321,10 +331,10 @@ ESK_TEST(series_reports_failing_reads_and_returns_no_wrong_row) {
         uint8_t bytes[ESK_MODEL_SERIES_ROW_BYTES_MAX];
         ESK_CONTEXT("each %u-th read and the next fail", every);
         read_every = 0;
-        model_series_make(&model, &media[0], every);
+        model_series_make(&model, &bases[0], every);
         real_ops = esk_sim_device(model.sim)->ops;
         model.ops_unmarked.read = failing_read;
-        ESK_CHECK_INT(work(&model, &media[0], STEPS), 0);
+        ESK_CHECK_INT(work(&model, &bases[0], STEPS), 0);
         ESK_CHECK_INT(esk_model_series_sync(&model), ESK_OK);
         read_every = every;
         uint32_t from = 0;

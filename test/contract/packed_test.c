@@ -20,6 +20,8 @@ static const struct esk_model_series_table tables[] = {
      .index_count = 1,
      .full_policy = ESK_FULL_REFUSE},
     {.packed = true, .full_policy = ESK_FULL_REFUSE, .cell_bytes = 64},
+    {.packed = true, .noise = true, .index_count = 1, .cell_bytes = 64},
+    {.packed = true, .noise = true, .wide_key = true, .cell_bytes = 128},
 };
 
 enum { TABLES = sizeof tables / sizeof tables[0] };

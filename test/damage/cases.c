@@ -13,20 +13,6 @@ static const struct table_shape shapes[] = {
     {.name = "series-bare", .drops = true, .no_keys = true},
     {.name = "series-index", .drops = true, .has_indexes = true},
     {.name = "series-index-refuse", .has_indexes = true},
-    {.name = "series-packed", .packed = true},
-    {.name = "series-packed-sync-1",
-     .packed = true,
-     .sync_rows = 1,
-     .blocks = 12},
-    {.name = "series-packed-sync-7",
-     .packed = true,
-     .drops = true,
-     .sync_rows = 7,
-     .blocks = 12},
-    {.name = "series-packed-sync-50",
-     .packed = true,
-     .sync_rows = 50,
-     .blocks = 12},
     {.name = "series-var", .has_var = true},
     {.name = "series-var-drop", .drops = true, .has_var = true},
     {.name = "series-floor", .drops = true, .erases = true},
@@ -38,11 +24,6 @@ static const struct table_shape shapes[] = {
     {.name = "series-sorted-index",
      .sorted = true,
      .has_indexes = true,
-     .blocks = 14},
-    {.name = "series-sorted-packed",
-     .drops = true,
-     .sorted = true,
-     .packed = true,
      .blocks = 14},
     {.name = "tree-inplace", .tree = true, .store = ESK_STORE_INPLACE},
     {.name = "tree-inplace-merge",
@@ -89,7 +70,8 @@ enum { HEAD_BITS = 48 * 8 };
 
 enum {
     SHAPES = sizeof shapes / sizeof shapes[0],
-    CASES_MAX = SHAPES * MEDIUM_CLASSES,
+    CASES_MAX = 2 * SHAPES * MEDIUM_CLASSES,
+    PACKED_BLOCKS = 12,
 };
 
 static const char *const fill_names[FILL_COUNT] = {"blank", "zero", "random",
@@ -112,10 +94,6 @@ static bool shape_fits(const struct table_shape *shape,
         (shape->has_indexes || strcmp(kind->name, "cache") != 0)) {
         return false; // one medium with seals, one that reorders writes
     }
-    if (shape->packed && (shape->sorted || strcmp(kind->name, "nor") != 0) &&
-        strcmp(kind->name, "dataflash") != 0) {
-        return false; // one medium with seals, one with a sync journal
-    }
     if (shape->store == ESK_STORE_MU && kind->geometry.page_bytes < 256) {
         return false; // too small for a path
     }
@@ -125,23 +103,43 @@ static bool shape_fits(const struct table_shape *shape,
     return !in_place || overwrites;
 }
 
+// A series' shape with packed pages, of the case `number`.
+static struct table_shape packed_shape(const struct table_shape *shape,
+                                       uint32_t number) {
+    static const uint8_t intervals[] = {1, 7, 50};
+    struct table_shape packed = *shape;
+    packed.packed = true;
+    packed.sync_rows = intervals[number % 3];
+    packed.blocks =
+        shape->has_var || shape->blocks != 0 ? shape->blocks : PACKED_BLOCKS;
+    return packed;
+}
+
+static void case_make(struct damage_case *made, const struct table_shape *shape,
+                      const struct medium_class *kind) {
+    made->shape = shape;
+    made->kind = kind;
+    made->data_blocks = shape->blocks != 0 ? shape->blocks : 40;
+    made->blocks = shape->bare ? shape->blocks : shape->sorted ? 40 : 60;
+    snprintf(made->name, sizeof made->name, "%s/%s%s", shape->name, kind->name,
+             shape->packed ? "-packed" : "");
+}
+
 const struct damage_case *damage_cases(uint32_t *count) {
     static struct damage_case cases[CASES_MAX];
+    static struct table_shape packed[CASES_MAX];
     uint32_t made = 0;
     for (size_t k = 0; k < MEDIUM_CLASSES; k++) {
         for (size_t s = 0; s < SHAPES; s++) {
-            if (!shape_fits(&shapes[s], &medium_classes[k])) {
-                continue;
+            const struct medium_class *kind = &medium_classes[k];
+            if (shape_fits(&shapes[s], kind)) {
+                case_make(&cases[made++], &shapes[s], kind);
             }
-            struct damage_case *next = &cases[made++];
-            next->shape = &shapes[s];
-            next->kind = &medium_classes[k];
-            next->data_blocks = shapes[s].blocks != 0 ? shapes[s].blocks : 40;
-            next->blocks = shapes[s].bare     ? shapes[s].blocks
-                           : shapes[s].sorted ? 40
-                                              : 60;
-            snprintf(next->name, sizeof next->name, "%s/%s", shapes[s].name,
-                     medium_classes[k].name);
+            if (!shapes[s].tree && !shapes[s].kv) {
+                packed[made] = packed_shape(&shapes[s], (uint32_t)(k + s));
+                case_make(&cases[made], &packed[made], kind);
+                made++;
+            }
         }
     }
     *count = made;

@@ -118,6 +118,7 @@ static const struct esk_series_parts parts_without_keys = {
     .ranges = &esk_series_part_ranges,
     .sync = &esk_series_part_sync,
     .back = &esk_series_part_back,
+    .packed = &esk_series_part_packed,
 };
 
 static int table_create(struct table *table) {
@@ -690,6 +691,12 @@ static int table_fill(struct table *table) {
     rows = shape->drops ? rows * 17 / 10 : rows * 5 / 10;
     if (rows > ROWS_MAX - 1000) {
         rows = ROWS_MAX - 1000;
+    }
+    /* Each sync closes a page of values. */
+    uint32_t most = (table->of->data_blocks - blocks) * geometry->block_pages *
+                    shape->sync_rows / 2;
+    if (shape->has_var && !shape->drops && most != 0 && rows > most) {
+        rows = most;
     }
     for (uint32_t n = 0; n < rows; n++) {
         ESK_TRY(row_append(table, 0));

@@ -4,14 +4,20 @@
 /// The campaign's configurations. Rows are wide, so that few fill a page and
 /// few pages make a lap; rings are small, so that each wraps several times.
 #include "test/harness/cut_configs.h"
+
+#include <stdio.h>
+#include <string.h>
+
 #include "test/harness/media.h"
+
+enum { NAME_BYTES = 40 };
 
 #define RINGS(data_, index_, var_)                                             \
     .data_blocks = (data_), .index_blocks = (index_), .var_blocks = (var_)
 
 #define LOG .group_pages = 4, .run_pages = 3
 
-const struct cut_config cut_configs[] = {
+static const struct cut_config bases[] = {
     {.name = "nor-plain",
      .table = {.pad_bytes = 36, LOG, RINGS(3, 2, 0)},
      .geometry = ESK_NOR(0, 16, 256),
@@ -27,6 +33,13 @@ const struct cut_config cut_configs[] = {
      .page_rows = 6,
      .sync = CUT_SYNC_RANDOM,
      .steps = true},
+    {.name = "nor-noise",
+     .table = {.noise = true, .index_count = 1, LOG, RINGS(3, 2, 0)},
+     .geometry = ESK_NOR(0, 8, 256),
+     .ops = 420,
+     .prefill_pages = 24,
+     .page_rows = 22,
+     .sync = CUT_SYNC_RANDOM},
     {.name = "nor-index-two",
      .table = {.pad_bytes = 33,
                .index_count = 2,
@@ -430,6 +443,13 @@ const struct cut_config cut_configs[] = {
      .sync = CUT_SYNC_EACH,
      .dirty = true,
      .remounts = true},
+    {.name = "journal-noise",
+     .table = {.noise = true, .sync_blocks = 2, LOG, RINGS(6, 2, 0)},
+     .geometry = ESK_NAND(0, 4, 512),
+     .ops = 300,
+     .page_rows = 48,
+     .sync = CUT_SYNC_RANDOM,
+     .remounts = true},
     {.name = "journal-nand-bad-blocks",
      .table = {.pad_bytes = 80, .sync_blocks = 3, LOG, RINGS(9, 4, 0)},
      .geometry = ESK_NAND(0, 4, 512),
@@ -484,17 +504,6 @@ const struct cut_config cut_configs[] = {
      .sync = CUT_SYNC_RANDOM,
      .cache = 2,
      .whole_writes = true},
-    {.name = "packed-nor-sync-each",
-     .table = {.packed = true,
-               .pad_bytes = 20,
-               .index_count = 1,
-               LOG,
-               RINGS(3, 2, 0)},
-     .geometry = ESK_NOR(0, 8, 256),
-     .ops = 640,
-     .prefill_pages = 24,
-     .page_rows = 8,
-     .sync = CUT_SYNC_EACH},
     {.name = "packed-nor-breaks-var",
      .table = {.packed = true,
                .has_var = true,
@@ -524,26 +533,6 @@ const struct cut_config cut_configs[] = {
      .ops = 160,
      .page_rows = 50,
      .sync = CUT_SYNC_RANDOM},
-    {.name = "packed-journal-nand",
-     .table = {.packed = true,
-               .pad_bytes = 40,
-               .index_count = 2,
-               .sync_blocks = 2,
-               LOG,
-               RINGS(6, 2, 0)},
-     .geometry = ESK_NAND(0, 4, 512),
-     .ops = 420,
-     .page_rows = 10,
-     .sync = CUT_SYNC_EACH,
-     .dirty = true,
-     .remounts = true},
-    {.name = "packed-cached",
-     .table = {.packed = true, .pad_bytes = 30, LOG, RINGS(4, 2, 0)},
-     .geometry = ESK_CARD(0, 8, 512),
-     .ops = 300,
-     .page_rows = 12,
-     .sync = CUT_SYNC_RANDOM,
-     .cache = 6},
     {.name = "page-1024",
      .table = {.pad_bytes = 150,
                .index_count = 2,
@@ -604,4 +593,42 @@ const struct cut_config cut_configs[] = {
      .sync = CUT_SYNC_NEVER},
 };
 
-const size_t cut_config_count = sizeof cut_configs / sizeof cut_configs[0];
+enum { BASES = sizeof bases / sizeof bases[0] };
+
+/// The bases, and behind them each that is not packed as a packed table.
+static struct cut_config all[2 * BASES];
+static char names[BASES][NAME_BYTES];
+
+/// The greatest power of two that is at most half of `bytes`.
+static uint16_t half_power(uint32_t bytes) {
+    uint16_t power = 64;
+    while (4u * power <= bytes) {
+        power = (uint16_t)(power * 2u);
+    }
+    return power;
+}
+
+/// Makes of `config` one whose pages are packed. Of two such, one has two cells
+/// or more a page, if a row leaves room for others there.
+static void pack(struct cut_config *config, uint32_t number) {
+    uint16_t half = half_power(config->geometry.page_bytes);
+    bool fits = 4u * config->table.pad_bytes < half;
+    snprintf(names[number], NAME_BYTES, "packed-%s", config->name);
+    config->name = names[number];
+    config->table.packed = true;
+    config->table.cell_bytes = number % 2 == 0 || fits ? half : 0;
+    config->sync = CUT_SYNC_DRAWN;
+}
+
+const struct cut_config *cut_configs(size_t *count) {
+    size_t made = BASES;
+    memcpy(all, bases, sizeof bases);
+    for (uint32_t i = 0; i < BASES; i++) {
+        if (!bases[i].table.packed) {
+            all[made] = bases[i];
+            pack(&all[made++], i);
+        }
+    }
+    *count = made;
+    return all;
+}

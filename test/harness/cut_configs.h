@@ -11,6 +11,7 @@ enum cut_sync {
     CUT_SYNC_NEVER,  ///< rows become durable page by page
     CUT_SYNC_EACH,   ///< after each row
     CUT_SYNC_RANDOM, ///< every few rows
+    CUT_SYNC_DRAWN,  ///< every 1, 7 or 50 rows, drawn now and then
 };
 
 struct cut_config {
@@ -34,8 +35,8 @@ struct cut_config {
     bool whole_writes;  ///< an interrupted program has old or new bytes, no mix
 };
 
-extern const struct cut_config cut_configs[];
-extern const size_t cut_config_count;
+/// All of them; `count` is how many. Each is there raw and packed.
+const struct cut_config *cut_configs(size_t *count);
 
 /// The table that is created and dropped beside the one under test.
 struct cut_side {

@@ -16,6 +16,7 @@ enum {
     MAKE_TRIES = 40,
     SIDE_ROWS = 3,
     SIDE_ARENA_BYTES = 4096, ///< in addition to its page frames
+    SYNCS_ALIKE = 64,        ///< rows, about, between two drawn intervals
 };
 
 static const struct esk_column side_columns[] = {
@@ -154,6 +155,27 @@ void cut_side_free(struct cut_side *side) {
     side->arena = NULL;
 }
 
+/// Whether the row just appended is to be synced.
+static bool sync_is_due(const struct cut_config *config,
+                        struct esk_model_series *model) {
+    static const uint32_t intervals[] = {1, 7, 50};
+    struct esk_model_series_expected *expected = model->expected;
+    switch (config->sync) {
+    case CUT_SYNC_EACH:
+        return true;
+    case CUT_SYNC_RANDOM:
+        return esk_model_series_random(model, config->page_rows) == 0;
+    case CUT_SYNC_DRAWN:
+        if (expected->sync_rows == 0 ||
+            esk_model_series_random(model, SYNCS_ALIKE) == 0) {
+            expected->sync_rows = intervals[esk_model_series_random(model, 3)];
+        }
+        return expected->count - expected->synced >= expected->sync_rows;
+    default:
+        return false;
+    }
+}
+
 /// Appends a row and syncs as configured.
 static int append_step(const struct cut_config *config,
                        struct esk_model_series *model) {
@@ -165,10 +187,7 @@ static int append_step(const struct cut_config *config,
             model, 1 + esk_model_series_random(model, 7));
     }
     ESK_TRY(status);
-    bool due = config->sync == CUT_SYNC_EACH ||
-               (config->sync == CUT_SYNC_RANDOM &&
-                esk_model_series_random(model, config->page_rows) == 0);
-    return due ? esk_model_series_sync(model) : ESK_OK;
+    return sync_is_due(config, model) ? esk_model_series_sync(model) : ESK_OK;
 }
 
 int cut_step(const struct cut_config *config, struct esk_model_series *model,

@@ -333,6 +333,17 @@ void esk_model_series_crash(struct esk_model_series *model) {
     }
 }
 
+/// Rows in the sync journal are programmed at the head, which may have gone
+/// back over pages that a failing medium did not program.
+static void positions_bound(struct esk_model_series *model) {
+    struct esk_model_series_expected *expected = model->expected;
+    uint32_t head = model->series->data.head;
+    for (uint32_t i = expected->count;
+         i > 0 && expected->rows[i - 1].position > head; i--) {
+        expected->rows[i - 1].position = head;
+    }
+}
+
 int esk_model_series_recover(struct esk_model_series *model) {
     int status =
         esk_volume_mount(&model->volume, model->device, 0, TEST_SCRATCH);
@@ -352,6 +363,7 @@ int esk_model_series_recover(struct esk_model_series *model) {
         bad_count(model, model->data_block, model->table.data_blocks);
     model->var_bad_blocks =
         bad_count(model, model->var_block, model->var_blocks);
+    positions_bound(model);
     esk_model_series_note_heads(model);
     return ESK_OK;
 }

@@ -57,6 +57,7 @@ struct esk_model_series_table {
     bool has_var;
     bool no_marks;    ///< the driver keeps no bad-block marks
     bool keys_repeat; ///< needs pad_bytes, so that such rows differ
+    bool noise;       ///< keys and values do not pack
     bool packed;      ///< codec; its readers and cells: the next two
     uint8_t readers;
     uint16_t cell_bytes;
@@ -97,6 +98,7 @@ struct esk_model_series_expected {
     uint32_t count;      ///< rows accepted
     uint32_t synced;     ///< of these, acknowledged by sync
     uint32_t placed;     ///< of these, in a page that is complete
+    uint32_t sync_rows;  ///< rows a sync, where the workload draws that
     uint32_t keep;       ///< positions from here on are retained
     uint32_t var_keep;
     uint32_t data_head; ///< before the present call

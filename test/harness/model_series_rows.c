@@ -8,6 +8,8 @@
 #include "table/series/series.h"
 #include "test/harness/model_series.h"
 
+enum { NOISE_STEP = 1 << 16 };
+
 static uint64_t mix(uint64_t z) {
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
     z = (z ^ z >> 27) * 0x94D049BB133111EBu;
@@ -21,13 +23,17 @@ static uint64_t row_hash(const struct esk_model_series_row *row,
 }
 
 /// v walks slowly, so that zone maps narrow; w jumps, so that bitmaps do.
-static void row_numbers(struct esk_model_series_row *row) {
+static void row_numbers(struct esk_model_series_row *row, bool is_noise) {
     int32_t phase = (int32_t)(((row->key % 400) + 400) % 400);
     uint32_t noise = (uint32_t)row_hash(row, 1);
     int32_t wave = phase < 200 ? phase : 400 - phase;
     row->v = wave * 12 + (int32_t)(noise % 64) - 40;
     row->w = (int16_t)((int32_t)(noise >> 8) % 8 * 100 +
                        (int32_t)(noise >> 16 & 15u) - 400);
+    if (is_noise) {
+        row->v = (int32_t)noise;
+        row->w = (int16_t)(row_hash(row, 4) & INT16_MAX);
+    }
 }
 
 static void bytes_fill(const struct esk_model_series_row *row, uint32_t salt,
@@ -166,7 +172,8 @@ static int64_t key_step(const struct esk_model_series *model,
                         const struct esk_model_series_row *row) {
     uint64_t hash = row_hash(row, 3);
     bool again = model->table.keys_repeat && hash / 4 % 16 != 0;
-    return again ? 0 : 1 + (int64_t)(hash % 4);
+    return again ? 0
+                 : 1 + (int64_t)(hash % (model->table.noise ? NOISE_STEP : 4));
 }
 
 int esk_model_series_append(struct esk_model_series *model) {
@@ -184,7 +191,7 @@ int esk_model_series_append(struct esk_model_series *model) {
         expected->rows[expected->count - 1].key == row.key) {
         row.repeat = expected->rows[expected->count - 1].repeat + 1;
     }
-    row_numbers(&row);
+    row_numbers(&row, model->table.noise);
     esk_model_series_row_fill(model, &row, bytes);
     esk_model_series_note_heads(model);
     uint32_t before = expected->data_head;

@@ -15,6 +15,7 @@ enum {
     STEPS_AFTER = 24, ///< workload steps in which a further cut may come
 };
 
+static const struct cut_config *configs;
 static const struct cut_config *config;
 static struct esk_model_series model;
 static struct cut_side side;
@@ -22,11 +23,11 @@ static struct esk_model_series_save saves[CUT_SNAPSHOTS];
 static struct cut_side sides[CUT_SNAPSHOTS];
 
 static const char *config_name(size_t at) {
-    return cut_configs[at].name;
+    return configs[at].name;
 }
 
 static bool series_make(struct cut_campaign *run, size_t at) {
-    config = &cut_configs[at];
+    config = &configs[at];
     run->why = model.why;
     run->why_bytes = sizeof model.why;
     run->ops = config->ops;
@@ -158,7 +159,7 @@ static unsigned tenths(uint32_t head, uint32_t blocks) {
 static void series_print(const struct cut_campaign *run) {
     unsigned data = tenths(model.series->data.head, model.table.data_blocks);
     unsigned index = tenths(model.series->log.ring.head, model.index_blocks);
-    printf("%-24s %6llu cuts over %4llu ops; laps %u.%u data, %u.%u index",
+    printf("%-28s %6llu cuts over %4llu ops; laps %u.%u data, %u.%u index",
            run->name, (unsigned long long)run->cuts,
            (unsigned long long)(run->slots / run->mode_last), data / 10,
            data % 10, index / 10, index % 10);
@@ -169,8 +170,10 @@ static void series_print(const struct cut_campaign *run) {
 }
 
 int main(int argc, char **argv) {
+    size_t count = 0;
+    configs = cut_configs(&count);
     const struct cut_kind series = {.program = "powercut",
-                                    .configs = cut_config_count,
+                                    .configs = count,
                                     .name = config_name,
                                     .make = series_make,
                                     .free = series_free,
