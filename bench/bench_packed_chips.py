@@ -6,8 +6,9 @@ bench/mcu/packed_firmware.c on the small builds of bench/mcu: ATmega2560 in
 libsimavr (cycles) and Cortex-M0 in QEMU (instructions). 2,000 rows from a third
 into each set, pages of 512 bytes of one cell; every row read is compared. Code
 is the sum of the functions that the codec adds to the same program without it,
-whatever other parts of the core use of them; those of src/base and of the C
-library, which a program with a raw table has too, are stated. Codes a row, so
+whatever other parts of the core use of them (not memcmp, by which the firmware
+compares rows); those of src/base and of the C library, which a program with a
+raw table has too, are stated. Codes a row, so
 bits, decide the work.
 """
 
@@ -39,7 +40,15 @@ VARIANTS = {
     "words": ["-DPACKED_DECIMALS=0"],
     "all": [],
 }
-FIRMWARE_OWN = ("main", "page_", "row_read", "head_read", "encode", "decode")
+FIRMWARE_OWN = (
+    "main",
+    "page_",
+    "row_read",
+    "head_read",
+    "encode",
+    "decode",
+    "memcmp",
+)
 SHARED = ("esk_bytes_", "esk_load_", "esk_store_", "esk_bit_", "mem")
 DECIMAL_FIRST = 4  # of the modes
 

@@ -176,6 +176,14 @@ static void set_measure(const struct set *set) {
         bench_print("packed_sizes", "rows a page, times those of a raw page",
                     set, (double)result.rows / result.pages / raw, "x",
                     "%u B pages, cells of %u", page_bytes, shapes[i].cell);
+        if (strcmp(set->name, "random") == 0) {
+            bench_print("packed_sizes", "raw pages of all rows", set,
+                        (count + raw - 1) / raw, "pages", "%u B pages",
+                        page_bytes);
+            bench_print("packed_sizes", "packed pages of all rows", set,
+                        result.pages, "pages", "%u B pages, cells of %u",
+                        page_bytes, shapes[i].cell);
+        }
         if (i == 0) {
             bench_print("packed_sizes", "host, encode a row", set,
                         result.encode / count * 1e9, "ns", "-O2");

@@ -89,7 +89,7 @@ static uint16_t page_fill(struct esk_packed_state *writer, uint16_t first,
             return i;
         }
     }
-    (void)esk_packed_align(&packed, writer, page);
+    (void)esk_packed_align(&packed, writer, page, PAGE_BYTES);
     esk_packed_close(writer, page, PAGE_BYTES);
     return row_count;
 }

@@ -64,7 +64,7 @@ static void page_read(void) {
             must(++rows <= 8 * PAGE_BYTES);
         }
         must(status == ESK_END || status == ESK_E_CORRUPT);
-        cell = packed_cell_next(&packed, cell);
+        cell = (uint16_t)((cell | packed.cell_mask) + 1u);
     }
 }
 
@@ -80,7 +80,7 @@ static void rows_pack(const uint8_t *data, size_t bytes) {
                              data + rows * packed.row_bytes) == ESK_OK) {
         rows++;
         if (data[0] % 4 == 0) {
-            (void)esk_packed_align(&packed, writer, page);
+            (void)esk_packed_align(&packed, writer, page, PAGE_BYTES);
         }
     }
     if (rows > 0) {

@@ -75,15 +75,18 @@ def signed(value: int, bits: int) -> int:
 
 
 class Cell:
-    """Reads one cell, from its first row on."""
+    """Reads one cell, from its first row on.
 
-    def __init__(self, page, fields, at, end, unit):
+    end, limit  where its bits end, and those of the page
+    """
+
+    def __init__(self, page, fields, at, end, limit, unit):
         self.page, self.fields, self.unit = page, fields, unit
-        self.end = 8 * end
         width = sum(field.bytes for field in fields)
         self.first = bytes(page[at : at + width])
         self.width = width
-        self.whole = page[at + width] == WHOLE
+        self.whole = self.is_last = page[at + width] == WHOLE
+        self.end = 8 * (limit if self.is_last else min(limit, end))
         stored = page[
             at + width : at + width + (1 if self.whole else len(fields))
         ]
@@ -249,6 +252,8 @@ def packed_rows(page, fields, cell_bytes, unit=1, limit=None):
         if page[at + width] in (0, 0xFF):
             return
         following = (at // cell_bytes + 1) * cell_bytes
-        cell = Cell(page, fields, at, min(limit, following - 1), unit)
+        cell = Cell(page, fields, at, following - 1, limit, unit)
         yield from cell.rows()
+        if cell.is_last:
+            return
         at = following

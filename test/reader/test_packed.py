@@ -154,7 +154,7 @@ def page_drawn(codec, draw):
             break
         rows.append(row)
         if every and len(rows) % every == 0:
-            to = codec.esk_packed_align(ctypes.byref(packed), state, page)
+            to = codec.esk_packed_align(ctypes.byref(packed), state, page, size)
             sealed = (to, len(rows), page.raw)
     codec.esk_packed_close(state, page, size)
     return page, (fields, cell, unit), (packed, kept), rows, sealed

@@ -232,9 +232,10 @@ static uint16_t packed_align(const struct esk_series *series) {
                                  ESK_ENVELOPE_BYTES + mask) &
                                 ~mask);
     if (can_seal(series, count)) {
-        count = (uint16_t)(esk_packed_align(&packing->codec, packing->writer,
-                                            series->write_page) -
-                           ESK_ENVELOPE_BYTES);
+        count =
+            (uint16_t)(esk_packed_align(&packing->codec, packing->writer,
+                                        series->write_page, page_end(series)) -
+                       ESK_ENVELOPE_BYTES);
         if (can_seal(series, count)) {
             return count;
         }
@@ -243,8 +244,7 @@ static uint16_t packed_align(const struct esk_series *series) {
 }
 
 static uint16_t packed_end(const struct esk_series *series) {
-    struct esk_series_packing *packing = esk_packing(series);
-    return esk_packed_end(&packing->codec, packing->writer, series->write_page,
+    return esk_packed_end(esk_packing(series)->writer, series->write_page,
                           page_end(series));
 }
 
@@ -294,7 +294,7 @@ static uint16_t packed_resume(struct esk_series *series, const uint8_t *page) {
         page_begin(series);
         return 0;
     }
-    esk_packed_resume(&packing->codec, packing->writer, series->write_page);
+    esk_packed_resume(packing->writer, series->write_page);
     return rows;
 }
 

@@ -70,17 +70,11 @@ static void view_make(const struct esk_series *series, const uint8_t *page,
     }
 }
 
-/// Where the cell of a state begins that has read a row.
-static uint16_t cell_of(const struct view *view,
-                        const struct esk_packed_state *state) {
-    uint16_t cell = (uint16_t)(state->at & ~view->codec->cell_mask);
-    return cell == 0 ? (uint16_t)ESK_ENVELOPE_BYTES : cell;
-}
-
 /// Reads the reader's next row. Returns false when there is none.
 static bool reader_next(const struct view *view, struct packed_reader *reader) {
     struct esk_series_packing *packing = view->packing;
-    esk_packed_extend(view->codec, &reader->state, view->limit);
+    uint16_t last = reader->state.last;
+    reader->state.limit = view->limit;
     packing->row_page = PACKED_NONE;
     packing->sought_page = PACKED_NONE;
     if (esk_packed_next(view->codec, &reader->state, view->page,
@@ -88,9 +82,8 @@ static bool reader_next(const struct view *view, struct packed_reader *reader) {
         reader->page = PACKED_NONE;
         return false;
     }
-    uint16_t cell = cell_of(view, &reader->state);
-    if (cell != reader->cell) {
-        reader->cell = cell;
+    if (last != reader->state.last) {
+        reader->cell = (uint16_t)(last + 1u);
         reader->cell_row = reader->rows;
     }
     reader->rows++;
@@ -318,7 +311,8 @@ static bool row_seek(const struct esk_series *series, const struct view *view,
     struct esk_series_packing *packing = view->packing;
     uint16_t cell = ESK_ENVELOPE_BYTES;
     uint16_t next = (uint16_t)(view->codec->cell_mask + 1u);
-    while (esk_packed_has_cell(view->codec, view->page, next, view->limit) &&
+    while (!esk_packed_is_last(view->codec, view->page, cell) &&
+           esk_packed_has_cell(view->codec, view->page, next, view->limit) &&
            cell_key(series, view->page, next) < key) {
         cell = next;
         next = (uint16_t)(next + view->codec->cell_mask + 1u);

@@ -89,11 +89,11 @@ ESK_OUT_OF_LINE uint32_t esk_packed_change(struct packed_call *call,
 ESK_OUT_OF_LINE uint16_t esk_packed_whole(const struct packed_call *call) {
     const struct esk_packed_state *state = call->state;
     uint16_t at = esk_packed_written(state);
+    uint16_t end = (uint16_t)(call->end - call->page);
     if ((state->flags & PACKED_WHOLE) != 0) {
         at = packed_unit_up(call->packed, at);
     }
-    return at <= state->end && call->packed->row_bytes <= state->end - at ? at
-                                                                          : 0;
+    return at <= end && call->packed->row_bytes <= end - at ? at : 0;
 }
 
 void esk_packed_take(struct packed_call *call, const uint8_t *row,
@@ -104,7 +104,11 @@ void esk_packed_take(struct packed_call *call, const uint8_t *row,
         esk_bytes_copy(call->out, row, call->packed->row_bytes);
     }
     call->keep = true;
-    for (uint8_t left = call->packed->field_count; left > 0; left--) {
+    uint8_t left = call->packed->field_count;
+    if ((call->state->flags & PACKED_WHOLE) != 0) {
+        left = 1; /* only the key is asked for */
+    }
+    for (; left > 0; left--) {
         if (restart) {
             *part &= PACKED_IS_QUIET;
             *part |= ESK_PACKED_SCALE_START;

@@ -77,10 +77,11 @@ struct esk_packed {
 /// byte, the value in the row before, and 4 bytes more in mode
 /// ESK_PACKED_LINEAR.
 struct esk_packed_state {
-    uint16_t at;  ///< offset of the byte of the next bit; 0: an empty page
-    uint16_t end; ///< where the bits of the cell end, at most
+    uint16_t at;   ///< offset of the byte of the next bit; 0: an empty page
+    uint16_t last; ///< byte of the cell
     union {
-        uint16_t limit; ///< reader: where the page ends
+        uint16_t limit; ///< reader: where the page ends. It moves up if the
+                        ///< page is being written, and has more rows
         uint16_t saved; ///< writer: bytes that the cell's rows saved, and what
                         ///< they may lose
     };
@@ -116,13 +117,13 @@ int esk_packed_append(const struct esk_packed *packed,
 /// Ends the rows so far at a unit, so that what is before can be programmed.
 /// Returns  the offset up to which the bytes count.
 uint16_t esk_packed_align(const struct esk_packed *packed,
-                          struct esk_packed_state *state, uint8_t *page);
+                          struct esk_packed_state *state, uint8_t *page,
+                          uint16_t end);
 
 /// Makes the rest of the page's last cell zero, for a copy of the page, which
 /// ends at `end`; the page can go on.
 /// Returns  the offset up to which the bytes count.
-uint16_t esk_packed_end(const struct esk_packed *packed,
-                        struct esk_packed_state *state, uint8_t *page,
+uint16_t esk_packed_end(struct esk_packed_state *state, uint8_t *page,
                         uint16_t end);
 
 /// Completes the page as esk_packed_end. The next row begins another page.
@@ -132,8 +133,7 @@ void esk_packed_close(struct esk_packed_state *state, uint8_t *page,
 /// Makes of a reader of a page that was copied from a writer, after its last
 /// row, a writer that goes on behind that row.
 /// page     becomes the writer's page.
-void esk_packed_resume(const struct esk_packed *packed,
-                       struct esk_packed_state *state, uint8_t *page);
+void esk_packed_resume(struct esk_packed_state *state, uint8_t *page);
 
 /* packed_decode.c */
 
@@ -146,11 +146,6 @@ uint16_t esk_packed_page_end(const uint8_t *page, uint16_t page_bytes);
 ///          one being written esk_packed_written.
 void esk_packed_seek(struct esk_packed_state *state, uint16_t cell,
                      uint16_t limit);
-
-/// Moves a reader's limit up to `limit`: its page was being written, and has
-/// more rows now.
-void esk_packed_extend(const struct esk_packed *packed,
-                       struct esk_packed_state *state, uint16_t limit);
 
 /// The limit for a reader of a page that `state` is writing.
 uint16_t esk_packed_written(const struct esk_packed_state *state);
@@ -166,8 +161,15 @@ int esk_packed_next(const struct esk_packed *packed,
 const uint8_t *esk_packed_key(const struct esk_packed_state *state);
 
 /// Whether the page has a cell at offset `cell`, a multiple of the cell's bytes
-/// or ESK_ENVELOPE_BYTES. Its first row stands there.
+/// or ESK_ENVELOPE_BYTES, if no cell before it ends with the page. Its first
+/// row stands there.
 bool esk_packed_has_cell(const struct esk_packed *packed, const uint8_t *page,
                          uint16_t cell, uint16_t limit);
+
+/// Whether the cell at offset `cell` ends with the page: all rows are whole.
+static inline bool esk_packed_is_last(const struct esk_packed *packed,
+                                      const uint8_t *page, uint16_t cell) {
+    return page[cell + packed->row_bytes] == ESK_PACKED_WHOLE;
+}
 
 #endif

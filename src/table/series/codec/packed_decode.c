@@ -292,7 +292,7 @@ static void bits_begin(struct packed_call *call) {
 static ESK_IN_LINE int row_get(struct packed_call *call) {
     struct esk_packed_state *state = call->state;
     while ((state->flags & PACKED_WHOLE) == 0) {
-        if (state->at >= state->end) {
+        if (call->page + state->at >= call->end) {
             return ESK_END;
         }
         bits_begin(call);
@@ -322,19 +322,18 @@ static ESK_IN_LINE int row_get(struct packed_call *call) {
     if (!whole_get(call)) {
         return ESK_END;
     }
-    const uint8_t *row = call->page + state->at - call->packed->row_bytes;
-    return esk_bytes_are(row, call->packed->row_bytes, 0) ? ESK_END : ESK_OK;
+    return esk_bytes_are(call->out, call->packed->row_bytes, 0) ? ESK_END
+                                                                : ESK_OK;
 }
 
 bool esk_packed_cell_take(struct packed_call *call) {
     const struct esk_packed *packed = call->packed;
     struct esk_packed_state *state = call->state;
     uint8_t *at = call->page + state->at;
-    uint16_t last = (uint16_t)(state->at | packed->cell_mask);
     const struct esk_packed_field *field = packed->fields;
     uint8_t *part = packed_parts(state);
     const uint8_t *row = call->row;
-    state->end = state->limit < last ? state->limit : last;
+    state->last = (uint16_t)(state->at | packed->cell_mask);
     state->bit = 0;
     state->flags = 0;
     if (row != NULL) {
@@ -344,6 +343,7 @@ bool esk_packed_cell_take(struct packed_call *call) {
     at += packed->row_bytes;
     if (row == NULL && *at == ESK_PACKED_WHOLE) {
         at++;
+        state->last = PACKED_LAST_OF_ALL;
         state->flags = PACKED_WHOLE;
     } else {
         for (uint8_t left = packed->field_count; left > 0; left--) {
@@ -372,7 +372,7 @@ bool esk_packed_cell_take(struct packed_call *call) {
 static int cell_open(struct packed_call *call) {
     const struct esk_packed_state *state = call->state;
     if (!esk_packed_has_cell(call->packed, call->page, state->at,
-                             state->limit)) {
+                             call->limit)) {
         return ESK_END;
     }
     return esk_packed_cell_take(call) ? ESK_OK : ESK_E_CORRUPT;
@@ -390,18 +390,11 @@ uint16_t esk_packed_page_end(const uint8_t *page, uint16_t page_bytes) {
 
 void esk_packed_seek(struct esk_packed_state *state, uint16_t cell,
                      uint16_t limit) {
+    /* At the end of a cell, whose next one begins there. */
     state->at = cell;
+    state->last = (uint16_t)(cell - 1u);
     state->limit = limit;
-    state->flags = PACKED_FIRST;
-}
-
-void esk_packed_extend(const struct esk_packed *packed,
-                       struct esk_packed_state *state, uint16_t limit) {
-    uint16_t last = (uint16_t)(state->at - 1u) | packed->cell_mask;
-    state->limit = limit;
-    if ((state->flags & PACKED_FIRST) == 0) {
-        state->end = limit < last ? limit : last;
-    }
+    state->flags = 0;
 }
 
 bool esk_packed_has_cell(const struct esk_packed *packed, const uint8_t *page,
@@ -422,12 +415,12 @@ ESK_HOST_FLAT int esk_packed_next(const struct esk_packed *packed,
     call.page = (uint8_t *)(uintptr_t)page; /* which is only read */
     call.row = NULL;
     call.out = row;
-    if ((state->flags & PACKED_FIRST) == 0) {
-        int status = row_get(&call);
-        if (status != ESK_END) {
-            return status;
-        }
-        state->at = packed_cell_next(packed, (uint16_t)(state->end - 1u));
+    call.limit = state->limit;
+    packed_call_end(&call);
+    int status = row_get(&call);
+    if (status != ESK_END) {
+        return status;
     }
+    state->at = (uint16_t)(state->last + 1u);
     return cell_open(&call);
 }

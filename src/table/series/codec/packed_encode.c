@@ -9,8 +9,8 @@
 /// stops at the last byte of the cell, which is never used, so that no bit is
 /// tested for room.
 ///
-/// If a cell's rows do not shrink, the rest of them is whole, and a cell that
-/// follows such a cell can be whole from its second row on.
+/// If a cell's rows do not shrink, the rest of them is whole. If those of the
+/// next cell do not, either, all up to the page's end are.
 ///
 /// Invariant: where `bit` is above 0, the bits of the byte at `at` from `bit`
 /// on are zero.
@@ -19,7 +19,8 @@
 #include "table/series/codec/packed_state.h"
 
 enum {
-    SAVED_START = 5, ///< what the first rows of a cell may lose
+    SAVED_START = 6, ///< what the first rows of a cell may lose,
+    SAVED_POOR = 2,  ///< and after a cell that ended in whole rows
     MARK_BYTES = 3,  ///< of a whole row, at most
     MARK_BITS = ESK_PACKED_LENGTH_BITS + 1,
     MARK_REST = ESK_PACKED_MARK_ROW | 1u << ESK_PACKED_LENGTH_BITS,
@@ -90,13 +91,7 @@ static ESK_OUT_OF_LINE void code_put(struct packed_call *call, uint32_t change,
     }
     esk_packed_adapt(scale, zeros);
     zeros = zeros < ESK_PACKED_ZEROS ? zeros : 0;
-    if (!ESK_NO_SHORT_WAYS &&
-        low <= 8) { /* no call in between: most changes are small */
-        pen_put(call, (uint8_t)(change & (uint8_t)(esk_bit(low) - 1u)), low,
-                zeros);
-    } else {
-        pen_put_word(call, change, low, zeros);
-    }
+    pen_put_word(call, change, low, zeros);
 }
 
 /// code_put, on a host as one word of 8 bytes, as long as the cell has so many
@@ -259,19 +254,22 @@ static ESK_OUT_OF_LINE bool whole_put(struct packed_call *call) {
     return true;
 }
 
-/// Appends the row as it is, behind a mark, or as the second of a cell of whole
-/// rows, if `poor`. `rest`: all rows after it are whole.
-static bool row_put_whole(struct packed_call *call, bool poor, bool rest) {
+/// Appends the row as it is, behind a mark. `rest`: all rows after it are
+/// whole; if it is the second of its cell up to the page's end.
+static bool row_put_whole(struct packed_call *call, bool rest) {
     struct esk_packed_state *state = call->state;
     uint16_t at = state->at;
     uint8_t bit = state->bit;
+    uint8_t flags = state->flags;
     row_begin(call);
     esk_packed_take(call, call->row, true);
-    if (poor) {
+    state->flags &= (uint8_t)~PACKED_FRESH;
+    if (rest && (flags & PACKED_FRESH) != 0) {
         call->at -= call->packed->field_count;
         *call->at++ = ESK_PACKED_WHOLE;
         *call->at = 0;
-        rest = true;
+        state->last = PACKED_LAST_OF_ALL;
+        packed_call_end(call);
     } else {
         uint8_t zeros = ESK_PACKED_ZEROS;
         zeros = (uint8_t)(zeros + (state->flags & PACKED_ANY_QUIET));
@@ -285,9 +283,6 @@ static bool row_put_whole(struct packed_call *call, bool poor, bool rest) {
         if (whole_put(call)) {
             return true;
         }
-        if (rest) {
-            return false;
-        }
     }
     state->at = at;
     state->bit = bit;
@@ -298,27 +293,23 @@ static bool row_put_whole(struct packed_call *call, bool poor, bool rest) {
 static ESK_IN_LINE bool row_put(struct packed_call *call) {
     struct esk_packed_state *state = call->state;
     row_begin(call);
+    const uint8_t *begin = call->at;
     bool whole = !fields_put(call);
-    int16_t more = (int16_t)((uint16_t)(call->at - call->page) - state->at -
-                             call->packed->row_bytes);
-    /* After such a cell a row that does not shrink says what comes. */
-    bool poor = (state->flags & (PACKED_FRESH | PACKED_POOR)) ==
-                (PACKED_FRESH | PACKED_POOR);
-    if (more > (poor ? -1 : 1)) {
+    int16_t more = (int16_t)((int16_t)(call->at - begin) -
+                             (int16_t)call->packed->row_bytes);
+    if (whole || more > 1) {
         whole = true;
-    }
-    if (whole) {
         more = MARK_BYTES;
     }
     const int16_t most = 255;
     int16_t saved = (int16_t)((int16_t)state->saved - more);
     state->saved = (uint16_t)(saved < most ? saved : most);
-    state->flags &= (uint8_t)~PACKED_FRESH;
     /* The cell's rows saved too little: all from this one on are whole. */
     bool rest = more >= 0 && saved < MARK_BYTES;
     if (whole || rest) {
-        return row_put_whole(call, poor, rest);
+        return row_put_whole(call, rest);
     }
+    state->flags &= (uint8_t)~PACKED_FRESH;
     if (call->at == call->end) {
         return false;
     }
@@ -326,22 +317,18 @@ static ESK_IN_LINE bool row_put(struct packed_call *call) {
     return true;
 }
 
-/// Begins a cell with the row at offset `cell`, in a page that ends at `end`.
-static int cell_begin(struct packed_call *call, uint16_t cell, uint16_t end) {
+/// Begins a cell with the row at offset `cell`.
+static int cell_begin(struct packed_call *call, uint16_t cell) {
     struct esk_packed_state *state = call->state;
-    uint16_t last = cell | call->packed->cell_mask;
-    uint8_t flags = PACKED_FRESH;
-    last = last < end ? last : (uint16_t)(end - 1u);
-    if (!packed_cell_fits(call->packed, cell, last)) {
+    int16_t saved =
+        (state->flags & PACKED_WHOLE) != 0 ? SAVED_POOR : SAVED_START;
+    if (!packed_cell_fits(call->packed, cell, call->limit)) {
         return ESK_FULL;
     }
-    if ((state->flags & PACKED_WHOLE) != 0) {
-        flags = PACKED_FRESH | PACKED_POOR;
-    }
-    esk_packed_seek(state, cell, last);
+    state->at = cell;
     (void)esk_packed_cell_take(call);
-    state->flags |= flags;
-    state->saved = SAVED_START;
+    state->flags |= PACKED_FRESH;
+    state->saved = (uint16_t)saved;
     return ESK_OK;
 }
 
@@ -356,12 +343,11 @@ void esk_packed_init(const struct esk_packed *packed,
     }
 }
 
-/// Ends the cell's bits before the page's end, which may be another than at the
-/// last row: seals come, and go when a page is programmed again elsewhere.
-static void end_set(const struct esk_packed *packed,
-                    struct esk_packed_state *state, uint16_t end) {
-    uint16_t last = state->end | packed->cell_mask;
-    state->end = last < end ? last : (uint16_t)(end - 1u);
+/// The offset behind the cell, in a page that ends at `end`: which may be
+/// another than at the last row, for seals come, and go when a page is
+/// programmed again elsewhere.
+static uint16_t cell_end(const struct esk_packed_state *state, uint16_t end) {
+    return state->last < end ? (uint16_t)(state->last + 1u) : end;
 }
 
 int esk_packed_append(const struct esk_packed *packed,
@@ -374,8 +360,9 @@ int esk_packed_append(const struct esk_packed *packed,
     call.page = page;
     call.row = row;
     call.out = NULL;
+    call.limit = (uint16_t)(end - 1u);
     if (state->at != 0) {
-        end_set(packed, state, end);
+        packed_call_end(&call);
         if ((state->flags & PACKED_CLOSED) == 0) {
             if ((state->flags & PACKED_WHOLE) != 0 ? whole_put(&call)
                                                    : row_put(&call)) {
@@ -383,15 +370,15 @@ int esk_packed_append(const struct esk_packed *packed,
             }
             state->flags |= PACKED_CLOSED;
         }
-        /* Of a cell that was closed above seals, too: they may be gone. */
-        cell = packed_cell_next(packed, state->end);
-        zeros_put(state, page, (uint16_t)(state->end + 1u));
+        cell = (uint16_t)(state->last + 1u);
+        zeros_put(state, page, cell_end(state, end));
     }
-    return cell_begin(&call, cell, end);
+    return cell_begin(&call, cell);
 }
 
 uint16_t esk_packed_align(const struct esk_packed *packed,
-                          struct esk_packed_state *state, uint8_t *page) {
+                          struct esk_packed_state *state, uint8_t *page,
+                          uint16_t end) {
     uint16_t at = state->at;
     uint8_t bits = 7;
     state->flags &= (uint8_t)~PACKED_FRESH;
@@ -405,21 +392,20 @@ uint16_t esk_packed_align(const struct esk_packed *packed,
     }
     at = (uint16_t)(at + ((uint8_t)(state->bit + bits) >> 3));
     at = packed_unit_up(packed, at);
-    if (at > state->end) {
+    end = cell_end(state, end);
+    if (at >= end) {
         state->flags |= PACKED_CLOSED;
-        at = (uint16_t)(state->end + 1u);
+        at = end;
     }
     zeros_put(state, page, at);
     return at;
 }
 
-uint16_t esk_packed_end(const struct esk_packed *packed,
-                        struct esk_packed_state *state, uint8_t *page,
+uint16_t esk_packed_end(struct esk_packed_state *state, uint8_t *page,
                         uint16_t end) {
     uint16_t at = state->at;
     uint8_t bit = state->bit;
-    end_set(packed, state, end);
-    end = (uint16_t)(state->end + 1u);
+    end = cell_end(state, end);
     zeros_put(state, page, end);
     state->at = at;
     state->bit = bit;
@@ -428,16 +414,11 @@ uint16_t esk_packed_end(const struct esk_packed *packed,
 
 void esk_packed_close(struct esk_packed_state *state, uint8_t *page,
                       uint16_t end) {
-    uint16_t after = (uint16_t)(state->end + 1u);
-    zeros_put(state, page, after < end ? after : end);
+    zeros_put(state, page, cell_end(state, end));
     state->at = 0;
 }
 
-void esk_packed_resume(const struct esk_packed *packed,
-                       struct esk_packed_state *state, uint8_t *page) {
-    uint16_t at = esk_packed_written(state);
-    state->end = (uint16_t)(at - 1u) | packed->cell_mask;
+void esk_packed_resume(struct esk_packed_state *state, uint8_t *page) {
     state->saved = SAVED_START;
-    state->flags &= PACKED_ANY_QUIET | PACKED_WHOLE;
-    page[at] = 0;
+    page[esk_packed_written(state)] = 0;
 }

@@ -22,7 +22,8 @@ enum esk_packed_scale {
     ESK_PACKED_SCALE_START = 16, ///< of a table, and after a whole row
     ESK_PACKED_SCALE_MAX = 126,  ///< stored as 127
     ESK_PACKED_QUIET = 0x80,     ///< scale 0, and the field is quiet
-    ESK_PACKED_WHOLE = 0x81,     ///< of field 0: all rows of the cell are whole
+    ESK_PACKED_WHOLE = 0x81,     ///< of field 0: all rows up to the page's end
+                                 ///< are of this cell, and whole
 };
 
 /// A code: q zeros, a one, then the low bits of the change. With

@@ -14,15 +14,16 @@
 #include "table/series/codec/packed.h"
 
 /// esk_packed_state.flags. FRESH: the cell has one row, and no byte of it may
-/// be programmed yet. POOR: the cell before ended in whole rows.
+/// be programmed yet.
 enum {
     PACKED_ANY_QUIET = 1u << 0,
     PACKED_WHOLE = 1u << 1,
     PACKED_FRESH = 1u << 2,
-    PACKED_POOR = 1u << 3,
     PACKED_CLOSED = 1u << 4, ///< writer: the cell takes no more rows
-    PACKED_FIRST = 1u << 5,  ///< reader: the cell's first row comes next
 };
+
+/// The last byte of a cell that ends with the page: above all pages.
+#define PACKED_LAST_OF_ALL ((uint16_t)INT16_MAX)
 
 enum { QUIET_BELOW = 4 }; ///< scale of a field that begins a cell quiet
 
@@ -54,21 +55,10 @@ static inline uint16_t packed_unit_up(const struct esk_packed *packed,
     return (uint16_t)(((uint16_t)(at - 1u) | packed->unit_mask) + 1u);
 }
 
-/// The offset of the next cell's begin, after `at`, which is in a cell.
-static inline uint16_t packed_cell_next(const struct esk_packed *packed,
-                                        uint16_t at) {
-    return (uint16_t)((at | packed->cell_mask) + 1u);
-}
-
-/// Bytes at the begin of a cell.
-static inline uint16_t packed_head(const struct esk_packed *packed) {
-    return (uint16_t)(packed->row_bytes + packed->field_count);
-}
-
 /// Whether the begin of a cell at offset `cell` ends at `limit`.
 static inline bool packed_cell_fits(const struct esk_packed *packed,
                                     uint16_t cell, uint16_t limit) {
-    return cell < limit && packed_head(packed) <= limit - cell;
+    return (uint16_t)(cell + packed->row_bytes + packed->field_count) <= limit;
 }
 
 /// The f32 `bits` in order form: every bit is kept.
@@ -79,13 +69,14 @@ static inline uint32_t packed_order(uint32_t bits) {
 
 /// What one call works with: its arguments, and a place in the page's bits.
 struct packed_call {
-    uint8_t *at;  ///< the byte of the next bit
-    uint8_t *end; ///< writer: the byte before it is the last that is used;
-                  ///< reader: bits from here on are zero
-    uint8_t bit;  ///< number of the next bit in its byte
-    uint8_t byte; ///< reader: the rest of the byte before
-    uint8_t left; ///< reader: bits of it, below 8
-    bool over;    ///< reader: bits that have no byte were read
+    uint8_t *at;    ///< the byte of the next bit
+    uint8_t *end;   ///< writer: the byte before it is the last that is used;
+                    ///< reader: bits from here on are zero
+    uint16_t limit; ///< where the page's bits end
+    uint8_t bit;    ///< number of the next bit in its byte
+    uint8_t byte;   ///< reader: the rest of the byte before
+    uint8_t left;   ///< reader: bits of it, below 8
+    bool over;      ///< reader: bits that have no byte were read
     uint8_t mark; ///< reader, enum packed_mark: of the code that was read last
     bool keep;    ///< esk_packed_change makes a value that of the row before
     bool bare;    ///< the value has no code: esk_packed_change
@@ -99,10 +90,15 @@ struct packed_call {
     uint8_t form[4];    ///< of an f32
 };
 
+/// Sets the end of the call's cell.
+static inline void packed_call_end(struct packed_call *call) {
+    uint16_t last = call->state->last;
+    call->end = call->page + (last < call->limit ? last : call->limit);
+}
+
 /// Sets the call's place to that of its state.
 static ESK_IN_LINE void packed_call_place(struct packed_call *call) {
     call->at = call->page + call->state->at;
-    call->end = call->page + call->state->end;
     call->bit = call->state->bit;
 }
 

@@ -207,23 +207,36 @@ static uint16_t seal_put(uint16_t end) {
     return end;
 }
 
+/// The offset of the cell behind the one at `cell`.
+static uint16_t cell_next(uint16_t cell) {
+    return (uint16_t)((cell | fix.packed.cell_mask) + 1u);
+}
+
 /// The rows of a page that has just been completed, from each of its cells.
 /// starts   the first row of each cell
 static void cells_expect(const uint32_t *starts, uint32_t cells, uint32_t end) {
     uint16_t limit =
         (uint16_t)(esk_packed_page_end(fix.page, fix.page_bytes) - 1u);
     uint16_t at = ESK_ENVELOPE_BYTES;
+    bool is_last = false;
     for (uint32_t i = 0; i < cells; i++) {
+        ESK_CHECK(!is_last);
         ESK_CHECK(esk_packed_has_cell(&fix.packed, fix.page, at, limit));
         page_expect(starts[i], end, at, limit);
-        at = packed_cell_next(&fix.packed, at);
+        is_last = esk_packed_is_last(&fix.packed, fix.page, at);
+        at = cell_next(at);
     }
-    ESK_CHECK(!esk_packed_has_cell(&fix.packed, fix.page, at, limit));
+    ESK_CHECK(is_last ||
+              !esk_packed_has_cell(&fix.packed, fix.page, at, limit));
 }
 
 /// The offset of the cell that the last row is in, but for the first.
 static uint16_t writer_cell(void) {
-    return (uint16_t)((fix.writer->at - 1) & ~fix.packed.cell_mask);
+    static uint16_t cell;
+    if (fix.writer->last != PACKED_LAST_OF_ALL) {
+        cell = fix.writer->last & (uint16_t)~fix.packed.cell_mask;
+    }
+    return cell;
 }
 
 /// Packs `count` rows with an alignment and a seal after every `every` rows,
@@ -266,7 +279,8 @@ static void round_trip(uint32_t count, uint32_t every) {
                         esk_packed_written(fix.writer));
         }
         if (every != 0 && (i + 1) % every == 0) {
-            uint16_t to = esk_packed_align(&fix.packed, fix.writer, fix.page);
+            uint16_t to =
+                esk_packed_align(&fix.packed, fix.writer, fix.page, end);
             ESK_CHECK_INT(to & fix.packed.unit_mask, 0);
             page_expect(first, i + 1, ESK_ENVELOPE_BYTES, to);
             if (to + 3 * ESK_SEAL_BYTES < end) {
@@ -318,8 +332,9 @@ ESK_TEST(packed_cell_is_that_of_the_format) {
             esk_packed_append(&fix.packed, fix.writer, fix.page, 128, row),
             ESK_OK);
     }
-    ESK_CHECK_INT(esk_packed_align(&fix.packed, fix.writer, fix.page),
-                  ESK_ENVELOPE_BYTES + sizeof cell);
+    ESK_CHECK_INT(
+        esk_packed_align(&fix.packed, fix.writer, fix.page, fix.page_bytes),
+        ESK_ENVELOPE_BYTES + sizeof cell);
     ESK_CHECK(memcmp(fix.page + ESK_ENVELOPE_BYTES, cell, sizeof cell) == 0);
     page_expect(0, 5, ESK_ENVELOPE_BYTES, ESK_ENVELOPE_BYTES + sizeof cell);
     table_free();
@@ -355,7 +370,7 @@ ESK_TEST(packed_noise_takes_its_own_size_and_a_few_bytes) {
         for (uint8_t i = 0; i < columns; i++) {
             field_add(4, i == 0 ? ESK_PACKED_LINEAR : ESK_PACKED_DELTA);
         }
-        table_make(512, 512, 1);
+        table_make(512, (uint16_t)(64u << round % 4), 1);
         uint32_t rows = 0;
         for (int pages = 0; pages < 3; pages++) {
             int status = ESK_OK;
@@ -374,10 +389,12 @@ ESK_TEST(packed_noise_takes_its_own_size_and_a_few_bytes) {
                                            512, row);
                 rows += status == ESK_OK;
             }
-            uint32_t room =
-                512 - ESK_ENVELOPE_BYTES - columns - ESK_PACKED_SLACK;
             ESK_CONTEXT("round %u page %d rows %u", round, pages, rows);
-            ESK_CHECK(rows >= room / fix.packed.row_bytes);
+            if (fix.packed.cell_mask == 511) {
+                uint32_t room =
+                    512 - ESK_ENVELOPE_BYTES - columns - ESK_PACKED_SLACK;
+                ESK_CHECK(rows >= room / fix.packed.row_bytes);
+            }
             esk_packed_close(fix.writer, fix.page, fix.page_bytes);
             page_empty();
         }
@@ -385,7 +402,7 @@ ESK_TEST(packed_noise_takes_its_own_size_and_a_few_bytes) {
             rows >= (512u - ESK_ENVELOPE_BYTES - 2u) / fix.packed.row_bytes;
         table_free();
     }
-    /* A cell after a noisy one says in a byte that it is, unless its second row
+    /* A page after a noisy one says in a byte that it is, unless its second row
        shrinks by chance. */
     ESK_CONTEXT("%u of 200", whole);
     ESK_CHECK(whole >= 150);
@@ -451,7 +468,7 @@ ESK_TEST(packed_row_that_has_no_room_leaves_a_full_page) {
                                         fix.rows[2]),
                       ESK_FULL);
     }
-    (void)esk_packed_align(&fix.packed, fix.writer, fix.page);
+    (void)esk_packed_align(&fix.packed, fix.writer, fix.page, fix.page_bytes);
     esk_packed_close(fix.writer, fix.page, fix.page_bytes);
     page_expect(0, 2, ESK_ENVELOPE_BYTES, 127);
     table_free();
@@ -480,7 +497,7 @@ ESK_TEST(packed_page_without_its_seals_has_no_bytes_of_them) {
     memset(fix.page + 152, 0x5A, 256 - 152);
     uint32_t all = rows_fill(sealed, 256);
     ESK_CHECK(all > sealed);
-    ESK_CHECK_INT(esk_packed_end(&fix.packed, fix.writer, fix.page, 256), 256);
+    ESK_CHECK_INT(esk_packed_end(fix.writer, fix.page, 256), 256);
     page_expect(0, all, ESK_ENVELOPE_BYTES, 255);
     table_free();
 }
@@ -515,7 +532,7 @@ static uint32_t page_drain(uint16_t limit) {
         }
         ESK_CHECK(status == ESK_END || status == ESK_E_CORRUPT);
         rows = cell == ESK_ENVELOPE_BYTES ? read - 1 : rows;
-        cell = packed_cell_next(&fix.packed, cell);
+        cell = cell_next(cell);
     }
     return rows;
 }
