@@ -144,6 +144,19 @@ TABLES = (
                 "bitmap, reads anywhere, of 64 given buckets'",
                 "*",
             ),
+        )
+        + tuple(
+            (
+                f"{config}: of 64 given buckets', %",
+                "bitmap, a column's reads, of 64 given buckets'",
+                config,
+            )
+            for column in (1, 2, 3)
+            for config in (
+                f"column {column}, {bits} bits, {of}"
+                for of in ("mean", "worst query")
+                for bits in (32, 64)
+            )
         ),
     ),
     (

@@ -98,6 +98,14 @@ static inline FILE *bench_data_file(const struct bench_data *data) {
     return file;
 }
 
+/// Sorts the values of the value column.
+static inline void bench_data_sort(struct bench_data *data) {
+    for (uint32_t i = 0; i < data->count; i++) {
+        data->values[i] = bench_value(data, bench_row(data, i));
+    }
+    qsort(data->values, data->count, sizeof *data->values, bench_compare);
+}
+
 /// Reads the rows of `data` from `file`, and closes it.
 static inline void bench_data_read(struct bench_data *data, FILE *file) {
     data->rows = malloc((size_t)BENCH_ROWS_MAX * data->row_bytes);
@@ -107,10 +115,7 @@ static inline void bench_data_read(struct bench_data *data, FILE *file) {
         (uint32_t)fread(data->rows, data->row_bytes, BENCH_ROWS_MAX, file);
     fclose(file);
     BENCH_HOLDS(data->count >= 1000);
-    for (uint32_t i = 0; i < data->count; i++) {
-        data->values[i] = bench_value(data, bench_row(data, i));
-    }
-    qsort(data->values, data->count, sizeof *data->values, bench_compare);
+    bench_data_sort(data);
 }
 
 /// Loads set `index` into `data`. Returns false when its file is missing.
