@@ -202,14 +202,20 @@ static void list_pages(struct damage_list *list, const struct table *table,
     }
 }
 
-// Bits of the heads of a bare store: the first page of each block has one.
+// Bits of the heads of a bare store, which the first page of each block has:
+// all of the first one, which an open reads, and some of the others.
 static void list_heads(struct damage_list *list, const struct table *table,
                        uint32_t one_in, uint32_t *at) {
     uint32_t pages = table->of->kind->geometry.block_pages;
+    uint32_t heads = 0;
     for (uint32_t block = 0; block < table->of->blocks; block++) {
+        uint32_t page = block * pages;
+        heads += table->base->state[page] == PAGE_PROGRAMMED ? 1 : 0;
+        bool is_first =
+            heads == 1 && table->base->state[page] == PAGE_PROGRAMMED;
         for (uint32_t bit = 0; bit < HEAD_BITS; bit++) {
-            if (chosen(at, one_in)) {
-                list_add(list, DAMAGE_BIT, FILL_BLANK, block * pages, bit);
+            if (chosen(at, one_in) || is_first) {
+                list_add(list, DAMAGE_BIT, FILL_BLANK, page, bit);
             }
         }
     }
