@@ -2,14 +2,13 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The five queries of embeddb-2024, Table 3, each by a hand-written loop, by
-/// generated C, by the machine and by SQLite.
+/// operators composed by hand, by generated C, by the machine and by SQLite.
 ///
 ///     sides FOLDER BASE count    each once, for callgrind; prints the answers
 ///     sides FOLDER BASE time     milliseconds of processor time, best of 7
 ///
 /// FOLDER has the sets as files of 16-byte rows; BASE is SQLite's file. The
-/// medium of EskerDB is RAM, with checksums verified at each load. An answer is
-/// the number of its rows and a sum over all its values.
+/// medium of EskerDB is RAM, with checksums verified at each load.
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -18,11 +17,10 @@
 #include <time.h>
 
 #include "app.h"
+#include "bench/query/answer.h"
 #include "esker/query.h"
 #include "port/ram/ram.h"
 #include "programs.h"
-
-#define COUNTED static __attribute__((noinline))
 
 enum {
     PAGE_BYTES = 512,
@@ -30,12 +28,7 @@ enum {
     BLOCKS = 2048,
     ROUNDS = 7,
     TABLES = 4,
-};
-
-struct answer {
-    uint32_t rows;
-    uint64_t row; ///< of the row that is being added
-    uint64_t sum; ///< of all rows, in any order
+    SIDE_COUNT = 5,
 };
 
 static const char *const names[TABLES] = {"uwa", "sea", "ethylene", "watch"};
@@ -45,31 +38,6 @@ static struct esk_source sources[TABLES];
 static uint64_t program_arena[1024];
 static sqlite3 *base;
 static sqlite3_stmt *statements[5];
-
-static void must(int status, const char *what) {
-    if (status != ESK_OK) {
-        fprintf(stderr, "%s: %d\n", what, status);
-        exit(1);
-    }
-}
-
-static void put(struct answer *answer, int64_t value) {
-    answer->row = answer->row * 31u + (uint64_t)value;
-}
-
-static void put_row(struct answer *answer) {
-    answer->sum += answer->row * answer->row;
-    answer->row = 0;
-    answer->rows++;
-}
-
-static void put_mean(struct answer *answer, double mean) {
-    put(answer, (int64_t)(mean * 1000.0));
-}
-
-static void put_avg(struct answer *answer, struct esk_avg avg) {
-    put_mean(answer, (double)avg.sum / (double)avg.count);
-}
 
 /* ---------------------------------------------------------- hand-written */
 
@@ -222,6 +190,19 @@ COUNTED void count_hand_q5(struct answer *answer) {
     }
 }
 
+/* -------------------------------------------------------------- composed */
+
+#define COMPOSED(query)                                                        \
+    COUNTED void count_composed_##query(struct answer *answer) {               \
+        composed_##query(sources, answer);                                     \
+    }
+
+COMPOSED(q1)
+COMPOSED(q2)
+COMPOSED(q3)
+COMPOSED(q4)
+COMPOSED(q5)
+
 /* ------------------------------------------------------------- generated */
 
 static struct q1 q1;
@@ -353,12 +334,13 @@ SQLITE(q5, 4)
 /* ------------------------------------------------------------------- all */
 
 #define SIDES(query)                                                           \
-    {count_hand_##query, count_generated_##query, count_machine_##query,       \
-     count_sqlite_##query}
+    {count_hand_##query, count_composed_##query, count_generated_##query,      \
+     count_machine_##query, count_sqlite_##query}
 
-static void (*const runs[5][4])(struct answer *answer) = {
+static void (*const runs[5][SIDE_COUNT])(struct answer *answer) = {
     SIDES(q1), SIDES(q2), SIDES(q3), SIDES(q4), SIDES(q5)};
-static const char *const sides[] = {"hand", "generated", "machine", "sqlite"};
+static const char *const sides[SIDE_COUNT] = {"hand", "composed", "generated",
+                                              "machine", "sqlite"};
 static const uint32_t ram[5] = {Q1_RAM, Q2_RAM, Q3_RAM, Q4_RAM, Q5_RAM};
 
 static uint32_t page_reads(void) {
@@ -495,7 +477,7 @@ int main(int argc, char **argv) {
     tables_make(argv[1]);
     base_open(argv[2]);
     for (int query = 0; query < 5; query++) {
-        for (int side = 0; side < 4; side++) {
+        for (int side = 0; side < SIDE_COUNT; side++) {
             run(query, side, rounds);
         }
         struct esk_program_report report;
