@@ -291,15 +291,22 @@ static bool table_restart(void) {
 }
 
 /// Media where the page of a batch fails, and its records go elsewhere.
+/// Transfers fail in steps only: setting failures counts a burst anew.
 /// Returns whether the table was never full of failed pages.
 static bool failures_run(const struct esk_sim_failures *failures,
                          unsigned steps) {
+    bool are_transfers = failures->transfer.per_million > 0;
+    esk_sim_failures_set(model.sim, failures);
     for (unsigned i = 0; i < steps; i++) {
-        esk_sim_failures_set(model.sim, failures);
+        if (are_transfers) {
+            esk_sim_failures_set(model.sim, failures);
+        }
         int status = esk_model_kv_step(&model);
         ESK_CHECK(status == ESK_OK || status == ESK_E_IO ||
                   status == ESK_E_WORN || status == ESK_FULL);
-        esk_sim_failures_set(model.sim, NULL);
+        if (are_transfers) {
+            esk_sim_failures_set(model.sim, NULL);
+        }
         if (status != ESK_OK || i % 50 == 0) {
             table_verify();
         }
@@ -310,6 +317,7 @@ static bool failures_run(const struct esk_sim_failures *failures,
             return false;
         }
     }
+    esk_sim_failures_set(model.sim, NULL);
     return table_restart();
 }
 
@@ -337,9 +345,23 @@ ESK_TEST(a_batch_survives_programs_that_fail) {
         for (uint32_t seed = 0; has_blocks(run) && seed < esk_test_rounds(3, 8);
              seed++) {
             const struct esk_sim_failures failures = {
-                .program = {.burst_start = 100 + seed * 9, .burst_length = 1}};
+                .program = {.burst_start = 30 + seed * 9, .burst_length = 1}};
             run_make(run, seed);
             ESK_CHECK(failures_run(&failures, 300));
+            ESK_CHECK_INT(esk_sim_counters(model.sim)->programs_failed, 1);
+        }
+    }
+}
+
+ESK_TEST(a_batch_survives_erases_that_fail) {
+    for (unsigned run = 0; run < RUNS; run++) {
+        for (uint32_t seed = 0; has_blocks(run) && seed < esk_test_rounds(3, 8);
+             seed++) {
+            const struct esk_sim_failures failures = {
+                .erase = {.burst_start = 2 + seed, .burst_length = 1}};
+            run_make(run, 50 + seed);
+            ESK_CHECK(failures_run(&failures, 300));
+            ESK_CHECK_INT(esk_sim_counters(model.sim)->erases_failed, 1);
         }
     }
 }

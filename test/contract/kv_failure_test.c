@@ -14,6 +14,8 @@
 static struct esk_model_kv model;
 static struct esk_device front;
 
+enum { BATCH_MAX = 6 };
+
 static const struct esk_model_kv_run runs[] = {
     {"NOR",
      {.geometry = ESK_NOR(20, 8, 256)},
@@ -21,9 +23,23 @@ static const struct esk_model_kv_run runs[] = {
     {"NAND",
      {.geometry = ESK_NAND(30, 8, 512)},
      {.blocks = 20, .keys = 60, .value_max = 800, .key_max = 40}},
+    {"NAND, batches",
+     {.geometry = ESK_NAND(30, 8, 512)},
+     {.blocks = 20,
+      .keys = 60,
+      .value_max = 400,
+      .key_max = 40,
+      .batch_max = BATCH_MAX}},
     {"bare",
      {.geometry = ESK_NOR(8, 8, 256)},
      {.keys = 40, .value_max = 150, .key_max = 20, .bare = true}},
+    {"bare, batches",
+     {.geometry = ESK_NOR(8, 8, 256)},
+     {.keys = 40,
+      .value_max = 100,
+      .key_max = 20,
+      .batch_max = BATCH_MAX,
+      .bare = true}},
     {"card",
      {.geometry = ESK_CARD(20, 8, 512)},
      {.blocks = 10, .keys = 60, .value_max = 600, .key_max = 40}},
@@ -33,6 +49,14 @@ static const struct esk_model_kv_run runs[] = {
       .keys = 300,
       .value_max = 60,
       .key_max = 20,
+      .pending = 130}},
+    {"index, NOR, batches",
+     {.geometry = ESK_NOR(60, 8, 256)},
+     {.blocks = 24,
+      .keys = 300,
+      .value_max = 60,
+      .key_max = 20,
+      .batch_max = BATCH_MAX,
       .pending = 130}},
     {"index, NAND",
      {.geometry = ESK_NAND(60, 8, 512)},
@@ -65,8 +89,11 @@ static void table_check(void) {
     ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
 }
 
+/// Transfers do not fail while the table is verified; setting failures counts a
+/// burst anew.
 static void failures_run(const struct esk_sim_failures *failures,
                          unsigned steps) {
+    bool are_transfers = failures->transfer.per_million > 0;
     unsigned failed = 0;
     esk_sim_failures_set(model.sim, failures);
     for (unsigned i = 0; i < steps; i++) {
@@ -78,9 +105,13 @@ static void failures_run(const struct esk_sim_failures *failures,
             break;
         }
         if (i % 50 == 0) {
-            esk_sim_failures_set(model.sim, NULL);
+            if (are_transfers) {
+                esk_sim_failures_set(model.sim, NULL);
+            }
             ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
-            esk_sim_failures_set(model.sim, failures);
+            if (are_transfers) {
+                esk_sim_failures_set(model.sim, failures);
+            }
         }
     }
     esk_sim_failures_set(model.sim, NULL);
@@ -103,9 +134,10 @@ ESK_TEST(a_kv_table_survives_programs_that_fail) {
     for (unsigned run = 0; run < RUNS; run++) {
         for (uint32_t seed = 0; seed < 12; seed++) {
             const struct esk_sim_failures failures = {
-                .program = {.burst_start = 100 + seed * 9, .burst_length = 1}};
+                .program = {.burst_start = 30 + seed * 9, .burst_length = 1}};
             start(run, seed);
             failures_run(&failures, 900);
+            ESK_CHECK_INT(esk_sim_counters(model.sim)->programs_failed, 1);
             table_check();
         }
     }
@@ -118,6 +150,7 @@ ESK_TEST(a_kv_table_survives_erases_that_fail) {
                 .erase = {.burst_start = 5 + seed, .burst_length = 1}};
             start(run, 50 + seed);
             failures_run(&failures, 900);
+            ESK_CHECK_INT(esk_sim_counters(model.sim)->erases_failed, 1);
             table_check();
         }
     }
@@ -152,7 +185,69 @@ ESK_TEST(an_open_counts_the_keys_of_copied_pages_once) {
 }
 
 /// Calls whose reads fail one after another.
-enum call { OPEN, GET, PUT, DELETE, NEXT, CHECK, CALLS };
+enum call {
+    OPEN,
+    GET,
+    NEXT,
+    CHECK,
+    CURSOR,
+    SNAPSHOT,
+    PUT, ///< from here on calls that change the table
+    DELETE,
+    BATCH,
+    SYNC,
+    STEP,
+    CALLS
+};
+
+/// Puts a key while no read fails. Returns as esk_model_kv_put.
+static int put_quietly(uint16_t key) {
+    uint32_t read = read_fails;
+    read_fails = 0;
+    broken_page = ESK_PAGE_NONE;
+    int status = esk_model_kv_put(&model, key);
+    read_fails = read;
+    return status;
+}
+
+/// A cursor over all keys: after a read that failed it goes on, and it returns
+/// each key once.
+static int cursor_run(void) {
+    static uint8_t memory[512];
+    uint8_t key[ESK_KV_KEY_BYTES_MAX];
+    uint8_t key_bytes = 0;
+    struct esk_kv_cursor cursor;
+    uint32_t found = 0;
+    uint32_t corrupt = 0;
+    int worst = ESK_OK;
+    int status =
+        esk_kv_cursor_open(model.kv, &cursor, NULL, memory, sizeof memory);
+    for (uint32_t i = 0; i < 3000 && status != ESK_END; i++) {
+        status = esk_kv_cursor_next(model.kv, &cursor, key, &key_bytes);
+        found += status == ESK_OK ? 1 : 0;
+        corrupt += status == ESK_E_CORRUPT ? 1 : 0;
+        worst = status < worst ? status : worst;
+    }
+    ESK_CHECK_INT(status, ESK_END);
+    ESK_CHECK(found <= model.kv->keys);
+    ESK_CHECK(corrupt > 0 || found == model.kv->keys);
+    return worst;
+}
+
+/// A snapshot, and a put of one of its keys: it has the value before.
+static int snapshot_run(uint16_t key) {
+    struct esk_kv_snapshot snapshot;
+    struct esk_kv_kept kept[4];
+    uint32_t before = model.now[key];
+    int status = ESK_OK;
+    ESK_CHECK_INT(esk_kv_snapshot_open(model.kv, &snapshot, kept, 4), ESK_OK);
+    ESK_CHECK_INT(put_quietly(key), ESK_OK);
+    bool is_right =
+        esk_model_kv_value_is(&model, &snapshot, key, before, &status);
+    ESK_CHECK(is_right || status < 0);
+    esk_kv_snapshot_close(&snapshot);
+    return status == ESK_E_STALE ? ESK_OK : status;
+}
 
 static int call_make(enum call call) {
     uint8_t key[ESK_KV_KEY_BYTES_MAX];
@@ -160,6 +255,10 @@ static int call_make(enum call call) {
     uint8_t value[1024];
     uint32_t cursor = 0;
     struct esk_kv_report report;
+    uint16_t number = 0;
+    if (call == SNAPSHOT || call >= PUT) {
+        number = (uint16_t)esk_model_kv_random(&model, model.table.keys);
+    }
     switch (call) {
     case OPEN: {
         const struct esk_kv_config config = {.keys = model.table.pending != 0
@@ -179,16 +278,24 @@ static int call_make(enum call call) {
         return esk_kv_next(model.kv, &cursor, key, &key_bytes);
     case CHECK:
         return esk_kv_check(model.kv, &report);
+    case CURSOR:
+        return cursor_run();
+    case SNAPSHOT:
+        return snapshot_run(number);
+    case PUT:
+        return esk_model_kv_put(&model, number);
+    case DELETE:
+        return esk_model_kv_delete(&model, number);
+    case BATCH:
+        return esk_model_kv_batch(&model, BATCH_MAX);
+    case SYNC:
+        ESK_CHECK_INT(put_quietly(number), ESK_OK);
+        return esk_model_kv_sync(&model);
+    case STEP:
+        ESK_CHECK_INT(put_quietly(number), ESK_OK);
+        return esk_volume_step(&model.volume, 4, NULL);
     default:
         break;
-    }
-    uint16_t number = (uint16_t)esk_model_kv_random(&model, model.table.keys);
-    if (call == PUT) {
-        int status = esk_model_kv_put(&model, number);
-        return status;
-    }
-    if (call == DELETE) {
-        return esk_model_kv_delete(&model, number);
     }
     int status = esk_kv_next(model.kv, &cursor, key, &key_bytes);
     return status != ESK_OK ? status
@@ -238,11 +345,9 @@ ESK_TEST(reads_that_fail_in_a_call_lose_nothing) {
 }
 
 ESK_TEST(pages_that_cannot_be_read_for_a_while_do_not_end_a_call_badly) {
-    for (enum call call = 0; call < CALLS; call++) {
-        if (call != OPEN && call != PUT && call != DELETE) {
-            for (unsigned run = 0; run < RUNS; run++) {
-                reads_fail(run, call, READ_CORRUPT);
-            }
+    for (enum call call = OPEN + 1; call < PUT; call++) {
+        for (unsigned run = 0; run < RUNS; run++) {
+            reads_fail(run, call, READ_CORRUPT);
         }
     }
 }

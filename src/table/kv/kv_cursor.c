@@ -24,8 +24,8 @@
 /// A pass by keys goes by their hashes, which stay while keys stay, so it can
 /// be made in steps between which the table is changed. A pass over the log
 /// reads each page once, but cannot say which keys a damaged page had: where it
-/// met fewer keys than there are, or a damaged page, the pass begins again by
-/// keys. With an index it counts no keys: so of keys that were lost with a page
+/// met fewer keys than there are, or a damaged page, or a record without an end,
+/// the pass begins again by keys. With an index it counts no keys: so of keys that were lost with a page
 /// that is gone it reports none.
 #include "esker/arena.h"
 #include "table/kv/kv_replay.h"
@@ -237,7 +237,8 @@ static int pass_log(struct esk_kv *kv, struct esk_kv_cursor *cursor) {
     bool is_whole = !esk_kv_has_index(kv)
                         ? selection.walk.keys_seen == kv->pending
                         : selection.walk.pages_lost == 0 &&
-                              selection.walk.newest_unread == 0;
+                              selection.walk.newest_unread == 0 &&
+                              selection.walk.records_torn == 0;
     return is_whole ? ESK_OK : ESK_E_CORRUPT;
 }
 
