@@ -271,7 +271,8 @@ def _utf8(text: str, what: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         raise schema_error(
-            f"{what} {text!r} cannot be written as UTF-8; use bytes"
+            f"{what} {text!r} cannot be written as UTF-8; use bytes, in "
+            "text \\x and hexadecimal digits"
         ) from None
 
 

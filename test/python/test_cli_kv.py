@@ -59,8 +59,8 @@ def image(tmp_path):
 
 @pytest.fixture
 def file(tmp_path):
-    def write(text):
-        path = tmp_path / "data.csv"
+    def write(text, name="data.csv"):
+        path = tmp_path / name
         path.write_bytes(text.encode())
         return path
 
@@ -172,6 +172,37 @@ def test_csv_comes_back_without_a_change(esker, image, tmp_path, file):
     assert esker("list", copy, "s", "--csv").out == exported.out
 
 
+def test_json_comes_back_without_a_change(esker, image, tmp_path, file):
+    path, copy = image(), tmp_path / "copy.img"
+    with (
+        eskerdb.open(path, read_only=False) as volume,
+        volume.open_kv("settings") as kv,
+    ):
+        del kv["inf"]  # JSON has none
+    exported = esker("list", path, "settings", "--json")
+    assert exported.status == 0 and exported.err == ""
+    done = esker("import", copy, "s", file(exported.out, "data.jsonl"), *NEW)
+    assert done.status == 0, done
+    assert "116 rows imported" in done.out
+    assert stored(copy, "s") == stored(path, "settings")
+
+
+def test_a_json_value_without_a_type_has_that_of_json(esker, tmp_path, file):
+    lines = (
+        '\ufeff{"key": "a", "value": "x"}\r\n\n{"value": -3, "key": "b"}\n'
+        '{"key": "c", "value": 1.0}\n{"key": "d", "value": false}\n'
+        '{"key": "e", "value": 2, "type": "float32"}'
+    )
+    new = tmp_path / "new.img"
+    done = esker("import", new, "s", file(lines, "data.JSON"), *NEW)
+    assert done.status == 0, done
+    found = stored(new, "s")
+    assert [(v.value, v.type_name) for v in found.values()] == [
+        ("x", "text"), (-3, "int"), (1.0, "float"), (False, "bool"),
+        (2.0, "float32"),
+    ]  # fmt: skip
+
+
 def test_a_text_that_is_not_utf_8_is_exported_as_bytes(esker, image):
     path = image()
     with (
@@ -219,6 +250,51 @@ def test_a_file_with_a_wrong_line_changes_nothing(
     done = esker("import", new, "s", file(text), *NEW)
     assert done.status == 1 and message in done.err, done
     assert not new.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"key": "a", "value": 1}\n[1]', "data.json:2: no object; write one"),
+        ('{"key": "a"}', "data.json:1: column 'value': missing; add it"),
+        ('{"value": 1}', "data.json:1: column 'key': missing, or not a text"),
+        ('{"key": 1, "value": 1}', "column 'key': missing, or not a text"),
+        ('{"key": "", "value": 1}', "column 'key': key '' has 0 bytes"),
+        ('{"key": "a", "value": null}', "column 'value': null is no value"),
+        ('{"key": "a", "value": [1]}', "column 'value': [1] is no value"),
+        ('{"key": "a", "value": 1, "type": 1}', "column 'type': not a text"),
+        ('{"key": "a", "value": 1, "type": "u8"}', "no type 'u8'; use one of"),
+        ('{"key": "a", "value": "x", "type": "int"}', "'x' is not a whole"),
+        ('{"key": "a", "size": 1}', "column 'size': a kv table has no such"),
+        ('{"key": "a"', "data.json:1: not JSON: Expecting"),
+        ("[" * 100_000, "data.json:1: not JSON: "),
+        ('{"key": "a", "value": 1' + "0" * 5000 + "}", "data.json:1: "),
+        ('{"key": "\\ud800", "value": 1}', "cannot be written as UTF-8"),
+    ],
+)
+def test_json_with_a_wrong_line_changes_nothing(
+    esker, image, file, text, message
+):
+    path = image()
+    before = path.read_bytes()
+    done = esker("import", path, "settings", file(text, "data.json"))
+    assert done.status == 1 and message in done.err, done
+    assert path.read_bytes() == before
+
+
+def test_json_is_for_kv_tables_and_files_named_so(esker, image, tmp_path, file):
+    path, new = image(), tmp_path / "new.img"
+    line = '{"key": "a", "value": 1}\n'
+    done = esker("import", path, "temp", file(line, "data.json"))
+    assert done.status == 1 and "JSON is for kv tables" in done.err
+    made = ("--create", "--key", "key")
+    done = esker("import", new, "t", file(line, "data.json"), *made)
+    assert done.status == 1 and "JSON is for kv tables" in done.err
+    assert not new.exists()
+    done = esker("import", path, "settings", file(line))
+    assert done.status == 1 and "ends in .json" in done.err
+    done = esker("import", path, "settings", tmp_path / "none.json")
+    assert done.status == 1 and "name a JSON file" in done.err
 
 
 def test_an_import_into_a_full_table_says_how_far_it_came(
@@ -284,6 +360,11 @@ def test_verify_and_list_report_a_damaged_page(esker, image):
     shown = esker("list", path, "settings", "--csv")
     assert shown.status == 1 and "1 page cannot be read" in shown.err
     assert len(shown.out.splitlines()) > 50
+    got = esker("get", path, "settings", "key 099")
+    assert got.status == 1 and got.out == "v" * 20 + "\n"
+    assert "1 page cannot be read" in got.err and "newer values" in got.err
+    done = esker("set", path, "settings", "boots", "6", "--type", "int")
+    assert done.status == 0 and "1 page cannot be read" in done.err
     queried = esker("query", path, "SELECT count(*) AS n FROM settings")
     assert queried.status == 0 and "left out" in queried.err
     assert esker("info", path).status == 0

@@ -34,6 +34,14 @@ class Fault(Exception):
     """A fault of a file: where, what is wrong, and what to do."""
 
 
+def fault_at(
+    path: Path, line: int, what: str, column: str | None, kind: type[Fault]
+) -> Fault:
+    """Makes a Fault of a line of a file, counted from 1."""
+    where = f"column '{column}': " if column else ""
+    return kind(f"{path}:{line}: {where}{what}")
+
+
 class Refused(Fault):
     """A row that fits the types of the columns but that the table refuses."""
 
@@ -120,8 +128,7 @@ class CsvFile:
         kind: type[Fault] = Fault,
     ) -> Fault:
         """Makes a Fault at `line`, counted from 1."""
-        where = f"column '{column}': " if column else ""
-        return kind(f"{self.path}:{line}: {where}{what}")
+        return fault_at(self.path, line, what, column, kind)
 
     def batches(self, codec: RowCodec) -> Iterator[Batch]:
         """Yields the file's rows, packed for a table.

@@ -4,9 +4,9 @@
 
 Rows are written one by one in the file's order; a tree takes keys in any order.
 A wandering or mu tree is written through a write cache. Kv tables are written
-by import_kv.py. The first line that
-cannot be imported ends the import: the rows before it are synced, and the
-message names file, line and column, the text, and what to do.
+by import_kv.py, of JSON, too. The first line that cannot be imported ends the
+import: the rows before it are synced, and the message names file, line and
+column, the text, and what to do.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from eskerdb.cli.arguments import Image
 from eskerdb.cli.bitmaps import chosen_bitmaps
 from eskerdb.cli.csv_file import Batch, CsvFile, Fault, Refused
 from eskerdb.cli.import_kv import check_header, import_kv
+from eskerdb.cli.json_file import SUFFIXES, JsonFile
 from eskerdb.cli.make import (
     Block,
     Blocks,
@@ -83,7 +84,9 @@ Table = Annotated[
 Csv = Annotated[
     Path,
     typer.Argument(
-        metavar="CSV", help="CSV file with a header; - is standard input."
+        metavar="CSV",
+        help="CSV file with a header; - is standard input. For a kv table "
+        "also JSON, an object a line, in a file named .json or .jsonl.",
     ),
 ]
 MakeIt = Annotated[
@@ -133,7 +136,7 @@ def import_csv(
     """Put the rows of a CSV file into a table of an image.
 
     Of a kv table: key, value and type (bytes, text, int, signed, float,
-    float32, bool); without a type a value is text.
+    float32, bool); without a type a value of a CSV file is text.
     """
     if not create:
         given = types, units, indexes, blocks, keys_repeat, schema_version
@@ -154,7 +157,7 @@ def import_csv(
         packing=packed_options(kind or Kind.series, packed, modes, cell),
     )
     try:
-        source = CsvFile(file)
+        source = JsonFile(file) if _is_json(file) else CsvFile(file)
         shape = Shape(size, page, block, part)
         new = create and not image.exists()
         with open_image(image, create, kind, shape) as device:
@@ -165,7 +168,11 @@ def import_csv(
             made = _Made(volume, table, create, image if new else None)
             with made.or_nothing(), _open(volume, table) as opened:
                 done = _fill(opened, source, resume, duplicates, create)
-                advice = packing_advice(opened, source) if create else ""
+                advice = (
+                    packing_advice(opened, source)
+                    if create and isinstance(source, CsvFile)
+                    else ""
+                )
     except Fault as fault:
         complain(str(fault))
         raise typer.Exit(1) from None
@@ -187,7 +194,7 @@ def _check_no_create(*given: object) -> None:
 
 def _fill(
     opened: Series | Tree | Kv,
-    source: CsvFile,
+    source: CsvFile | JsonFile,
     resume: bool,
     duplicates: Duplicates | None,
     made: bool,
@@ -197,7 +204,18 @@ def _fill(
     if isinstance(opened, Kv):
         return import_kv(opened, source)
     refuse = duplicates is Duplicates.refuse
-    return _Import(opened, source, resume, refuse, made).run()
+    return _Import(opened, _csv(source), resume, refuse, made).run()
+
+
+def _is_json(file: Path) -> bool:
+    return file.suffix.lower() in SUFFIXES
+
+
+def _csv(source: CsvFile | JsonFile) -> CsvFile:
+    """Raises Fault for JSON, which only kv tables take."""
+    if isinstance(source, JsonFile):
+        raise source.fault(1, "JSON is for kv tables; write the rows as CSV")
+    return source
 
 
 def _check_options(
@@ -264,13 +282,16 @@ class _Made:
 # The table ------------------------------------------------------------------
 
 
-def _make(volume: Volume, table: str, source: CsvFile, wanted: Create) -> None:
+def _make(
+    volume: Volume, table: str, source: CsvFile | JsonFile, wanted: Create
+) -> None:
     """Creates the table that the header and the options describe."""
     refuse_existing(volume, table)
     if wanted.kind is Kind.kv:
         check_header(source)
         make_table(volume, table, {}, wanted)
         return
+    source = _csv(source)
     packing = wanted.packing
     named = [*wanted.types, *wanted.units, *wanted.indexes]
     named += packing.modes if packing else []

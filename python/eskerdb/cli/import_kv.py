@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
 """`esker import` into a kv table: CSV with the columns key, value and, if the
-file has it, type.
+file has it, type; or JSON, one object a line.
 
 The whole file is read before anything is written: a line that cannot be read
-changes nothing. A value without a type is text.
+changes nothing. A value without a type is text, or has that of its JSON type.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from eskerdb.cli.csv_file import CsvFile, Refused
+from eskerdb.cli.json_file import JsonFile
 from eskerdb.cli.output import count
 from eskerdb.errors import EskerError, SchemaError
 from eskerdb.kv import Kv
@@ -25,7 +26,7 @@ from eskerdb.kv_value import (
 )
 
 
-def import_kv(kv: Kv, source: CsvFile) -> int:
+def import_kv(kv: Kv, source: CsvFile | JsonFile) -> int:
     """Sets every key of the file; returns how many lines. Raises Fault."""
     check_header(source)
     places = {name: at for at, name in enumerate(source.header)}
@@ -44,8 +45,12 @@ def import_kv(kv: Kv, source: CsvFile) -> int:
     return done
 
 
-def check_header(source: CsvFile) -> None:
+def check_header(source: CsvFile | JsonFile) -> None:
     """Raises Fault when the file's columns are not those of a kv table."""
+    if source.header[0].startswith("{"):
+        raise source.fault(
+            1, "JSON; give the file a name that ends in .json or .jsonl"
+        )
     for name in source.header:
         if name not in COLUMNS:
             raise source.fault(
@@ -60,7 +65,10 @@ def check_header(source: CsvFile) -> None:
 
 
 def _parsed(
-    source: CsvFile, line: int, places: dict[str, int], fields: list[str]
+    source: CsvFile | JsonFile,
+    line: int,
+    places: dict[str, int],
+    fields: list[str],
 ) -> tuple[Any, Any, str]:
     """Reads one line: key, value, type. Raises Fault."""
     kind = "text"

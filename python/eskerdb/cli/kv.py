@@ -69,13 +69,19 @@ def open_kv(image: Path, table: str, *, write: bool = False) -> Iterator[Kv]:
 
 
 def get(image: Image, table: Table, key: Key) -> None:
-    """Print the value of a key of a kv table; status 1 if it is not there.
+    """Print the value of a key of a kv table; status 1 if it is not there, or
+    if the table has damaged pages, which may have had a newer one.
 
     Bytes are printed as \\x and hexadecimal digits.
     """
     with open_kv(image, table) as kv:
+        damage = _damage(kv)
+        if damage:
+            warn(damage)
         value, _ = kv.stored(read_key(key)).written()
     typer.echo(value)
+    if damage:
+        raise typer.Exit(1)
 
 
 def set(
@@ -110,6 +116,9 @@ def set(
         complain(f"key '{key}': {fault}; correct the value, or use --type")
         raise typer.Exit(1) from None
     with open_kv(image, table, write=True) as kv:
+        damage = _damage(kv)
+        if damage:
+            warn(damage)
         before = kv.stored(wanted).type_name if wanted in kv else None
         kv.put(wanted, parsed, type.value)
         now = kv.stored(wanted).type_name
@@ -139,7 +148,7 @@ def list(
         raise typer.BadParameter("choose one of --csv and --json")
     with open_kv(image, table) as kv:
         entries, lost = kv.scan()
-        pages = kv.stats().pages_lost
+        damage = _damage(kv, lost)
     if as_json:
         _print_json(entries)
     elif as_csv:
@@ -151,13 +160,22 @@ def list(
         out = console()
         out.print(lines)
         out.print(count(len(entries), "key"))
-    if lost or pages:
-        warn(
-            f"table '{table}': {count(lost, 'key')} and {count(pages, 'page')} "
-            "cannot be read: damaged, or torn by a power cut; `esker verify` "
-            "shows the damage"
-        )
+    if damage:
+        warn(damage)
         raise typer.Exit(1)
+
+
+def _damage(kv: Kv, lost: int = 0) -> str:
+    """Says what cannot be read: pages, and `lost` keys; "" if all can."""
+    pages = kv.stats().pages_lost
+    if not (lost or pages):
+        return ""
+    keys = f"{count(lost, 'key')} and " if lost else ""
+    return (
+        f"table '{kv.name}': {keys}{count(pages, 'page')} cannot be read: "
+        "damaged, or torn by a power cut; newer values may have been there, "
+        "and `esker verify` shows the damage"
+    )
 
 
 def _cell(text: str) -> Text:
