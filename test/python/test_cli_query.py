@@ -170,6 +170,18 @@ def test_a_table_of_duckdb_is_no_change(esker, image):
     assert image.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "sql",
+    ["CREATE TABLE q (k text, v int)", "-- x\ncreate table q (k int);"],
+)
+def test_a_create_alone_is_an_error(esker, image, sql):
+    before = image.read_bytes()
+    done = esker("query", image, sql)
+    assert done.status == 1 and done.out == ""
+    assert "`esker create`" in done.err
+    assert image.read_bytes() == before
+
+
 def test_a_plan_of_a_change_changes_nothing(esker, image):
     before = image.read_bytes()
     sql = "DELETE FROM temp WHERE t < :t; SELECT t FROM temp"

@@ -19,7 +19,12 @@ import duckdb
 
 import eskerdb
 from eskerdb.cli.output import complain, console, count, quoted, sheet, warn
-from eskerdb.cli.statements import changes, in_place, with_values
+from eskerdb.cli.statements import (
+    changes,
+    in_place,
+    only_creates,
+    with_values,
+)
 from eskerdb.errors import Corrupt, Limit, Unsupported
 from eskerdb.kv_value import shortest
 from eskerdb.sql.batches import USE
@@ -70,6 +75,12 @@ def answer(
         sql.encode()
     except UnicodeEncodeError:
         complain("query: the SQL is not valid UTF-8")
+        return 1
+    if only_creates(sql) and not explain:
+        complain(
+            "query: CREATE does not run on an image; `esker create` and `esker "
+            "import --create` make tables there"
+        )
         return 1
     read_only = explain or not changes(sql)
     with (

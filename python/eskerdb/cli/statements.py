@@ -13,12 +13,13 @@ import duckdb
 from eskerdb.sql.source import Source
 from eskerdb.sql.tokens import tokens
 
+_COMMENTS = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"
 _CHANGE = re.compile(
-    r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"
-    r"(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM)\b\s*"
+    _COMMENTS + r"(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM)\b\s*"
     r'("(?:[^"]|"")*"|[^\W\d]\w*)?',
     re.IGNORECASE | re.DOTALL,
 )
+_CREATE = re.compile(_COMMENTS + r"CREATE\b", re.IGNORECASE | re.DOTALL)
 _NO_NEWLINE = re.compile(r"[^\n]")
 
 
@@ -83,6 +84,12 @@ def changes(text: str) -> bool:
         if not name or not re.search(made, text, re.IGNORECASE):
             return True
     return False
+
+
+def only_creates(text: str) -> bool:
+    """Whether a text makes tables, or indexes, and does nothing with them."""
+    found = split(text)
+    return bool(found) and all(map(_CREATE.match, found))
 
 
 def with_values(text: str, values: Mapping[str, Any]) -> str:
