@@ -3,8 +3,8 @@
 """The section of docs/results/mcu.md about missed targets: what each figure
 is made of, as measured, and what would get there.
 
-Sentences are those of bench/mcu/notes.json, by metric; every number is
-from the results.
+Sentences are those of bench/mcu/notes.json, by metric, and for sizes those of
+bench/notes.json; every number is from the results.
 """
 
 import fnmatch
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from report_series import meets, number, table
 
-NOTES = Path(__file__).resolve().parent / "mcu" / "notes.json"
+BENCH = Path(__file__).resolve().parent
 LISTED = 6
 FRACTION, CPU = "fraction of the card's limit", "share of the CPU"
 
@@ -57,7 +57,14 @@ def short(config):
 
 def notes_of(rows):
     """The sentences for these metrics, each once."""
-    notes = json.loads(NOTES.read_text("utf-8"))
+    notes = json.loads((BENCH / "mcu" / "notes.json").read_text("utf-8"))
+    sizes = json.loads((BENCH / "notes.json").read_text("utf-8"))
+    sizes = {
+        metric: f"{note[0].upper()}{note[1:]}"
+        for metric, note in sizes["missed targets"].items()
+        if "code bytes" in metric
+    }
+    notes |= sizes
     metrics = {row["metric"] for row in rows}
     lines = [
         f"- *{pattern.rstrip('*')}* {note}"

@@ -172,6 +172,8 @@ struct esk_kv_bare {
 /// flags       enum esk_mount_flags.
 /// bare        of a new store; a store that is there keeps its own values.
 /// arena       as for esk_volume_mount: ESK_KV_BARE_ARENA_BYTES.
+/// Needs       that nothing else has the device open: of two stores each would
+///             write over the other's records.
 /// Returns     as esk_kv_open; ESK_E_FOREIGN: the device has other data;
 ///             ESK_E_CORRUPT: a store of which no head is valid;
 ///             ESK_E_GEOMETRY; ESK_E_VERSION; ESK_E_SCHEMA: not the store of
