@@ -69,12 +69,7 @@ static ESK_OUT_OF_LINE void code_put(struct packed_call *call, uint32_t change,
     bool minus = (change & ESK_ORDER_WORD_SIGN) != 0;
     change <<= 1;
     change = minus ? ~change : change;
-    uint32_t high = change;
-    uint8_t shift = low;
-    for (; shift >= 8; shift = (uint8_t)(shift - 8u)) {
-        high >>= 8;
-    }
-    high >>= shift;
+    uint32_t high = change >> low;
     uint8_t zeros = ESK_PACKED_ZEROS;
     if (high < ESK_PACKED_ZEROS) {
         zeros = (uint8_t)high;
@@ -302,8 +297,11 @@ static ESK_IN_LINE bool row_put(struct packed_call *call) {
         more = MARK_BYTES;
     }
     const int16_t most = 255;
-    int16_t saved = (int16_t)((int16_t)state->saved - more);
-    state->saved = (uint16_t)(saved < most ? saved : most);
+    int16_t saved = (int16_t)state->saved;
+    if (more >= 0 || saved <= most) {
+        saved = (int16_t)(saved - more);
+        state->saved = (uint16_t)saved;
+    }
     /* The cell's rows saved too little: all from this one on are whole. */
     bool rest = more >= 0 && saved < MARK_BYTES;
     if (whole || rest) {
