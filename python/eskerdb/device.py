@@ -385,7 +385,8 @@ class Failure:
 class Simulator(Device):
     """A simulated chip: counted, timed, and broken on demand by a seed.
 
-    part        a name of Simulator.parts(), None: geometry alone
+    part        a name of Simulator.parts(), in any case of letters; None:
+                geometry alone
     geometry    with a part: changes its fields, as keywords too
     bytes       capacity in bytes, rounded down to blocks; block and page are
                 the part's
@@ -412,6 +413,7 @@ class Simulator(Device):
     ) -> None:
         config = ffi.new("struct esk_sim_config *")
         known = Simulator.parts()
+        part = part if part is None else part.lower()
         if part is not None and part not in known:
             raise error(
                 lib.ESK_PY_NO_PART,

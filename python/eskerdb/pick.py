@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from eskerdb.device import Geometry
     from eskerdb.plan import TreePlan
+    from eskerdb.plan_kv import KvPlan
 
 NOR = "NOR, pages of 256"
 NAND = "NAND, pages of 2048"
 SD = "SD card, pages of 512"
 MEASURED_ROWS = 7400  # the most that a load has at a time
 _RECORD_BYTES_MAX = 16  # a program unit that suits a record of its own
-_KV_SLOT_BYTES = 8  # of RAM a key, and an eighth more
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,10 @@ def measured(medium: str, store: str) -> Measured | None:
     return None
 
 
-def kv_ram(rows: int) -> int:
-    """Returns about the bytes of RAM of `rows` keys of a kv table."""
-    return _KV_SLOT_BYTES * (rows + rows // 8 + 1)
+def is_kv_best(kv: KvPlan, best: TreePlan, geometry: Geometry) -> bool:
+    """Whether a kv table programs fewer bytes an update than the tree to pick,
+    which programs pages."""
+    return kv.bytes < _programs(best) * geometry.page_bytes
 
 
 def _programs(made: TreePlan) -> float:
@@ -107,7 +108,7 @@ __all__ = [
     "MEASURED",
     "MEASURED_ROWS",
     "Measured",
-    "kv_ram",
+    "is_kv_best",
     "measured",
     "medium_of",
     "pick",

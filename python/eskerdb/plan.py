@@ -363,7 +363,7 @@ def _programs(milli: int) -> float | None:
 
 def part_endurance(name: str) -> int:
     """Returns the erases that a block of `name` stands; 0: not known."""
-    part = lib.esk_sim_part_find(name.encode())
+    part = lib.esk_sim_part_find(name.lower().encode())
     return 0 if part == ffi.NULL else part.endurance
 
 

@@ -346,6 +346,7 @@ struct esk_kv_bare {
 };
 struct esk_kv_config {
     uint32_t keys;
+    uint32_t replay_pages;
     ...;
 };
 struct esk_kv_change {

@@ -272,6 +272,27 @@ int esk_py_tree_cursor_open(struct esk_py_table *table, const void *key_min,
 
 // Kv tables (kv.c) ----------------------------------------------------------
 
+/// arena_bytes   of an open table, on this processor
+/// live_most     bytes that the newest records may take
+/// rests         bytes that the rests of blocks may take
+/// index_blocks  of the index, its leaves, entries of a leaf, leaves of an
+///               inner node, bytes of an entry and a reference; 0: it has none
+/// slot_bytes    of RAM, of a key
+/// seals         a sync leaves the rest of a page for later
+struct esk_py_kv_plan {
+    uint32_t arena_bytes;
+    uint32_t live_most;
+    uint32_t index_blocks;
+    uint32_t leaves;
+    uint32_t leaf_entries;
+    uint32_t inner_leaves;
+    uint32_t entry_bytes;
+    uint32_t ref_bytes;
+    uint32_t slot_bytes;
+    uint32_t rests;
+    bool seals;
+};
+
 int esk_py_kv_create(struct esk_py_device *device, uint32_t mount,
                      const struct esk_kv_spec *spec, struct esk_fault *fault);
 /// config    keys 0: as many as the region can have, at first up to 2^20, and
@@ -279,6 +300,14 @@ int esk_py_kv_create(struct esk_py_device *device, uint32_t mount,
 int esk_py_kv_open(struct esk_py_device *device, uint32_t mount,
                    const char *name, const struct esk_kv_config *config,
                    struct esk_py_table **out);
+/// What a kv table of `blocks` blocks will have; see kv_plan.c.
+/// keys        in RAM, as in struct esk_kv_config
+/// index_keys  as in struct esk_kv_spec
+/// longest     bytes of the longest record
+/// Returns     ESK_OK; ESK_NOT_FOUND: there can be no such index.
+int esk_py_kv_plan(const struct esk_geometry *geometry, uint32_t blocks,
+                   uint8_t live_percent, uint32_t keys, uint32_t index_keys,
+                   uint32_t longest, struct esk_py_kv_plan *plan);
 int esk_py_kv_get(struct esk_py_table *table, const void *key,
                   uint8_t key_bytes, void *value, uint32_t room,
                   uint32_t *bytes, uint8_t *type);

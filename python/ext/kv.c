@@ -73,13 +73,15 @@ static uint32_t keys_that_fit(const struct esk_geometry *geometry,
     return keys < KEYS_MOST ? (uint32_t)keys : (uint32_t)KEYS_MOST;
 }
 
-/// Opens the core's table for `keys` keys; the lock is held. A bare store's is
-/// opened with its volume.
+/// Opens the core's table for `keys` keys, else as `given` says; the lock is
+/// held. A bare store's is opened with its volume.
 static int kv_open_with(struct esk_py_table *table,
-                        const struct esk_table_info *info, uint32_t keys) {
+                        const struct esk_table_info *info,
+                        const struct esk_kv_config *given, uint32_t keys) {
     struct esk_py_device *device = table->device;
     const struct esk_kv_config config = {.keys = keys,
-                                         .part = &esk_kv_part_index};
+                                         .part = &esk_kv_part_index,
+                                         .replay_pages = given->replay_pages};
     if (keys > KEYS_MOST) {
         return ESK_E_NO_MEMORY;
     }
@@ -111,15 +113,15 @@ static int kv_open_core(struct esk_py_table *table,
     uint32_t fit =
         keys_that_fit(&table->device->device.geometry, info->blocks[0]);
     if (config->keys != 0) {
-        return kv_open_with(table, info, config->keys);
+        return kv_open_with(table, info, config, config->keys);
     }
     uint32_t first =
         index_keys(info) != 0 ? (uint32_t)PENDING_START : (uint32_t)KEYS_START;
     uint32_t keys = fit < first ? fit : first;
-    int status = kv_open_with(table, info, keys);
+    int status = kv_open_with(table, info, config, keys);
     while (status == ESK_E_LIMIT && keys < fit) {
         keys = keys < fit / 2 ? 2 * keys : fit;
-        status = kv_open_with(table, info, keys);
+        status = kv_open_with(table, info, config, keys);
     }
     return status;
 }

@@ -338,6 +338,20 @@ def test_a_table_with_an_index_keeps_few_keys_in_ram(volume):
         assert (report.keys, report.index_lost) == (1499, 0)
 
 
+def test_an_open_replays_as_few_pages_as_the_handle_before_was_told(volume):
+    volume.create_kv("many", blocks=24, index_keys=2000)
+    reads, programs = [], []
+    for pages in (0, 8):
+        with volume.open_kv("many", keys=1000, replay_pages=pages) as kv:
+            for i in range(3000):
+                kv[f"key {i % 700}"] = i
+            programs.append(kv.stats().programs)
+        with volume.open_kv("many", keys=1000) as kv:
+            reads.append(kv.stats().page_reads)
+    assert reads[1] < reads[0] / 2
+    assert programs[1] > programs[0]
+
+
 def test_a_table_with_an_index_says_that_it_has_its_keys(volume):
     volume.create_kv("few", blocks=8, index_keys=10)
     with volume.open_kv("few") as kv:

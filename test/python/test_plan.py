@@ -306,9 +306,9 @@ def test_plan_command_says_which_store_to_pick(esker):
     assert "of RAM: mu." in done.out
     assert "0.32 to 0.38" in done.out
     assert "0.39 to 0.41" in done.out
-    assert "no order" in done.out
+    assert "Or kv: " in done.out
     unnamed = esker("plan", "7000", "--row", "24", "--key", "8")
-    assert "Pick tnc" in unnamed.out
+    assert "in key order, pick tnc" in " ".join(unnamed.out.split())
     assert "overwritten" in unnamed.out
     one = esker("plan", "7000", "--row", "24", "--key", "8", "--store", "mu")
     assert "Pick" not in one.out

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: EskerDB contributors
 """`esker plan ROWS`: what a tree table will need of a part, and how long the
-part lasts; or a series with a sync after each row."""
+part lasts; or a series with a sync after each row, or a kv table."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eskerdb.cli.arguments import geometry_of, size_bytes
 from eskerdb.cli.output import complain, console, sheet, size, warn
+from eskerdb.cli.plan_kv import KvNeed, beside_trees, print_kv
 from eskerdb.device import Geometry, Simulator
 from eskerdb.errors import EskerError
 from eskerdb.pick import (
     MEASURED_ROWS,
-    kv_ram,
+    is_kv_best,
     measured,
     medium_of,
     pick,
@@ -34,6 +36,7 @@ from eskerdb.plan import (
     plan_syncs,
 )
 from eskerdb.plan import plan as plan_tree
+from eskerdb.plan_kv import LIVE_MAX, KvPlan
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,7 +46,9 @@ _SHARED = ("mu", "tnc")  # a page of theirs has several nodes
 Rows = Annotated[
     int,
     typer.Argument(
-        metavar="ROWS", min=1, help="The most rows that the table will have."
+        metavar="ROWS",
+        min=1,
+        help="The most rows that the table will have; kv: keys.",
     ),
 ]
 RowBytes = Annotated[
@@ -54,7 +59,7 @@ Store = Annotated[
     str | None,
     typer.Option(
         help="inplace, journaled, wandering, mu or tnc; without it all. "
-        "series: rows that are synced one by one."
+        "series: rows that are synced one by one. kv: values by keys."
     ),
 ]
 K = Annotated[
@@ -93,7 +98,10 @@ Packed = Annotated[
     ),
 ]
 RowsASync = Annotated[
-    int, typer.Option("--rows-a-sync", min=1, help="series: rows a sync.")
+    int,
+    typer.Option(
+        "--rows-a-sync", min=1, help="series: rows a sync; kv: updates."
+    ),
 ]
 Sorted = Annotated[
     bool,
@@ -101,6 +109,40 @@ Sorted = Annotated[
         "--sorted",
         help="series: what a sorted index adds where values are noise, and "
         "what a query of ten rows reads.",
+    ),
+]
+ValueBytes = Annotated[
+    int | None,
+    typer.Option(
+        "--value", min=0, help="kv: bytes a value. Default: --row less --key."
+    ),
+]
+Live = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=LIVE_MAX,
+        metavar="PERCENT",
+        help="kv: of all blocks but one, what newest records may take; 0: 75, "
+        "and what more costs.",
+    ),
+]
+Pending = Annotated[
+    str,
+    typer.Option(
+        "--table",
+        metavar="BYTES",
+        help="kv: an index on flash, and so many bytes of RAM for the newest "
+        "changes; 0: all keys in RAM.",
+    ),
+]
+Replay = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        metavar="PAGES",
+        help="kv, with --table: most pages of the log that an open reads, "
+        "about; 0: three quarters of the keys in RAM.",
     ),
 ]
 Updates = Annotated[
@@ -128,48 +170,95 @@ def plan(
     packed: Packed = 0,
     rows_a_sync: RowsASync = 1,
     is_sorted: Sorted = False,
+    value: ValueBytes = None,
+    live: Live = 0,
+    pending: Pending = "0",
+    replay: Replay = 0,
 ) -> None:
     """Plan a table: height, pages, programs an update or a sync, years."""
-    if store == "series":
-        geometry = _geometry(part, page, block)
-        need = _SeriesNeed(
-            rows,
-            row,
-            geometry,
-            size_bytes(size) // geometry.block_bytes,
-            rows_a_sync,
-            updates_a_day,
-            endurance or part_endurance(part or ""),
-        )
-        _series(need, packed, is_sorted)
-        return
-    if packed or rows_a_sync > 1 or is_sorted:
-        raise typer.BadParameter(
-            "--packed, --rows-a-sync and --sorted need --store series"
-        )
-    if store is not None and store not in STORES:
-        raise typer.BadParameter(f"--store {store}: {', '.join(STORES)}")
+    table_bytes = size_bytes(pending)
+    of_series = bool(packed or is_sorted)
+    of_kv = value is not None or bool(live or table_bytes or replay)
+    _check(store, of_series, of_kv, rows_a_sync, replay and not table_bytes)
     geometry = _geometry(part, page, block)
     blocks = size_bytes(size) // geometry.block_bytes
+    endurance = endurance or part_endurance(part or "")
+    if store == "kv":
+        print_kv(
+            KvNeed(
+                rows,
+                key,
+                _value_bytes(value, row, key),
+                geometry,
+                -(-size_bytes(size) // geometry.block_bytes),
+                live,
+                table_bytes,
+                replay,
+                rows_a_sync,
+                updates_a_day,
+                endurance,
+            )
+        )
+    elif store == "series":
+        need = _SeriesNeed(
+            rows, row, geometry, blocks, rows_a_sync, updates_a_day, endurance
+        )
+        _series(need, packed, is_sorted)
+    else:
+        plans = _trees(
+            STORES if store is None else (store,),
+            k,
+            rows=rows,
+            row_bytes=row,
+            key_bytes=key,
+            geometry=geometry,
+            height_most=height_most,
+            frames=frames,
+            blocks=blocks,
+            updates_a_day=updates_a_day,
+            endurance=endurance,
+        )
+        _print(plans, geometry, rows, row, key)
+        if store is None:
+            kv = beside_trees(KvNeed(rows, key, max(row - key, 0), geometry))
+            _advise(plans, kv, geometry, named=part is not None)
+
+
+def _check(
+    store: str | None,
+    of_series: bool,
+    of_kv: bool,
+    rows_a_sync: int,
+    replays_all: bool,
+) -> None:
+    """Raises BadParameter for an option of another store."""
+    if store not in (None, "series", "kv", *STORES):
+        raise typer.BadParameter(
+            f"--store {store}: {', '.join(STORES)}, series, kv"
+        )
+    if of_series and store != "series":
+        raise typer.BadParameter("--packed and --sorted need --store series")
+    if rows_a_sync > 1 and store not in ("series", "kv"):
+        raise typer.BadParameter("--rows-a-sync needs --store series or kv")
+    if of_kv and store != "kv":
+        raise typer.BadParameter(
+            "--value, --live, --table and --replay need --store kv"
+        )
+    if replays_all:
+        raise typer.BadParameter(
+            "--replay needs --table: without an index an open reads the log"
+        )
+
+
+def _trees(stores: Iterable[str], k: int, **need: Any) -> list[TreePlan]:
+    """Plans trees, and prints why some cannot be; ends with status 1 if none
+    can."""
     plans: list[TreePlan] = []
     refused: list[str] = []
-    for name in STORES if store is None else (store,):
+    for name in stores:
+        percent = k if name in _SHARED else 0
         try:
-            plans.append(
-                plan_tree(
-                    rows,
-                    row,
-                    key,
-                    geometry,
-                    name,
-                    k_percent=k if name in _SHARED else 0,
-                    height_most=height_most,
-                    frames=frames,
-                    blocks=blocks,
-                    updates_a_day=updates_a_day,
-                    endurance=endurance or (part_endurance(part or "")),
-                )
-            )
+            plans.append(plan_tree(store=name, k_percent=percent, **need))
         except EskerError as failure:
             if str(failure) not in refused:
                 refused.append(str(failure))
@@ -177,9 +266,13 @@ def plan(
         (warn if plans else complain)(text)
     if not plans:
         raise typer.Exit(1)
-    _print(plans, geometry, rows, row, key)
-    if store is None:
-        _advise(plans, geometry, rows, named=part is not None)
+    return plans
+
+
+def _value_bytes(value: int | None, row: int, key: int) -> int:
+    if value is None and row < key:
+        raise typer.BadParameter(f"--row {row}: less than --key {key}")
+    return row - key if value is None else value
 
 
 @dataclass(frozen=True)
@@ -324,7 +417,11 @@ def _print(
 
 
 def _advise(
-    plans: list[TreePlan], geometry: Geometry, rows: int, *, named: bool
+    plans: list[TreePlan],
+    kv: KvPlan | None,
+    geometry: Geometry,
+    *,
+    named: bool,
 ) -> None:
     """Prints which store to pick and why. named: the part is known, so its
     kind of medium is."""
@@ -337,8 +434,12 @@ def _advise(
         for made in plans
         if made.store in ("wandering", "mu", "tnc") and made is not best
     ]
+    kv_best = kv is not None and is_kv_best(kv, best, geometry)
+    if kv is not None and kv_best:
+        out.print(f"Pick kv: {_kv(kv, geometry)}.")
+    before = "For rows with columns, in key order, pick" if kv_best else "Pick"
     out.print(
-        f"Pick {best.store}: {_programs(best.programs_gc)} programs an update "
+        f"{before} {best.store}: {_programs(best.programs_gc)} programs an update "
         f"with collection{' (' + ', '.join(others) + ')' if others else ''}."
     )
     other = smaller(plans)
@@ -348,6 +449,8 @@ def _advise(
             f"In less than {region}, or with less than "
             f"{size(best.arena_bytes)} of RAM: {other.store}."
         )
+    if kv is not None and not kv_best:
+        out.print(f"Or kv: {_kv(kv, geometry)}.")
     if not named:
         out.print("Where pages can be overwritten (SD card, EEPROM): inplace.")
         return
@@ -372,10 +475,16 @@ def _advise(
             f"{found[0].medium}:"
         )
         out.print(table)
-        out.print(
-            f"A kv table has no order; {rows:,} keys take about "
-            f"{size(kv_ram(rows))} of RAM without an index."
-        )
+
+
+def _kv(kv: KvPlan, geometry: Geometry) -> str:
+    """What a kv table needs and costs, in a line."""
+    return (
+        f"{kv.programs:.3f} programs and {kv.bytes:,.0f} bytes an update, "
+        f"{kv.blocks:,} blocks ({size(kv.blocks * geometry.block_bytes)}), "
+        f"{size(kv.arena_bytes)} of RAM for all keys (less with an index: "
+        "--store kv --table)"
+    )
 
 
 def _programs(number: float | None) -> str:
