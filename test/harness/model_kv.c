@@ -293,7 +293,7 @@ static bool order_verify(struct esk_model_kv *model, uint32_t there) {
 }
 
 bool esk_model_kv_verify(struct esk_model_kv *model) {
-    uint32_t there = 0;
+    uint32_t there = model->others;
     uint32_t walked = 0;
     uint32_t cursor = 0;
     uint8_t name[ESK_KV_KEY_BYTES_MAX];

@@ -60,6 +60,7 @@ struct esk_model_kv {
     uint32_t full;    ///< puts and batches that were refused
     uint32_t batches; ///< that were accepted
     uint32_t opens;   ///< that were tried
+    uint32_t others;  ///< keys that are there beside the model's: the caller's
     uint16_t ops;
     struct esk_model_kv_op op[ESK_MODEL_KV_OPS_MAX];
     uint32_t synced[ESK_MODEL_KV_KEYS_MAX]; ///< versions; 0: not there

@@ -24,9 +24,9 @@
 /// A pass by keys goes by their hashes, which stay while keys stay, so it can
 /// be made in steps between which the table is changed. A pass over the log
 /// reads each page once, but cannot say which keys a damaged page had: where it
-/// met fewer keys than there are, or a damaged page, or a record without an end,
-/// the pass begins again by keys. With an index it counts no keys: so of keys that were lost with a page
-/// that is gone it reports none.
+/// met fewer keys than there are, a damaged page, or a record without its end,
+/// the pass begins again by keys. With an index it counts no keys: so of keys
+/// that were lost with a page that is gone it reports none.
 #include "esker/arena.h"
 #include "table/kv/kv_replay.h"
 
