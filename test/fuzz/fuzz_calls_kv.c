@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Fuzzes the order of calls on a kv table: a byte program on a simulated
-/// device and an array of versions (test/harness/model_kv.h), with two counters,
-/// a cursor, a snapshot and a reader.
+/// device and an array of versions (test/harness/model_kv.h), with two
+/// counters, a cursor, a snapshot and a reader.
 ///
 ///     byte 0      medium and table
 ///     byte 1      lengths, checksum, share of live bytes
