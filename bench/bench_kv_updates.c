@@ -2,12 +2,16 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// Updates of a kv table, each made durable: bytes programmed, erases, program
-/// calls, page reads; the reads of an open and of a get; RAM; wear. Then what
-/// other calls cost at most, and 999 of 1,000 of them: deletes, batches, steps
-/// of a cursor, and steps ahead.
+/// calls, page reads; the reads and the time of an open, and the reads of a
+/// get; RAM; wear. Then what other calls cost at most, and 999 of 1,000 of
+/// them: deletes, batches, steps of a cursor, steps ahead, opens, readers.
 ///
-///     settings: 60 keys of 10 characters in 3 or 4 sectors of 4 KB
+///     settings: 60 keys of 10 characters in 3 or 4 sectors of 4 KB, in a
+///               volume, or with nothing else on the medium (bare)
 ///     store:    10,000 keys in 1 MB, at shares of live bytes
+///
+/// bench_kv_updates NAME measures the sets of this name only, or RAM. Each set
+/// draws the same numbers, whichever are measured before.
 ///     loads:    uniform, zipf (0.99), four hot keys beside cold ones
 #include <math.h>
 
@@ -24,6 +28,13 @@ enum {
     BATCH_CHANGES = 4,
     CURSOR_BYTES = 1024,
     STEP_KEYS = 8,
+    OPENS = 1000,
+    OPENS_STORE = 100,
+    OPEN_UPDATES = 16, ///< at most between two opens
+    OPEN_UPDATES_STORE = 64,
+    READER_UPDATES = 4, ///< between a reader's open and its check
+    WEAR_ROUNDS = 25,   ///< of the log before its wear is measured
+    VOLUME_FIRST = 3,   ///< block of the table in a volume
     CALLS_MAX = 4 * UPDATES,
     KEYS_MAX = 10000,
     ARENA_BYTES = 1 << 20,
@@ -46,6 +57,7 @@ struct kv_set {
     uint8_t live_percent;
     uint32_t table_bytes;  ///< of the pending table; 0: no index
     uint32_t replay_pages; ///< as in struct esk_kv_config
+    bool bare;             ///< a store without a volume
 };
 
 enum { INDEX_SLOT_BYTES = 6, RECORD_BYTES = 43 };
@@ -58,6 +70,9 @@ static uint32_t pending_keys(const struct kv_set *set) {
 }
 
 static uint32_t arena_bytes(const struct kv_set *set, uint32_t log_bytes) {
+    if (set->bare) {
+        return ESK_KV_BARE_ARENA_BYTES(set->page_bytes, set->keys, log_bytes);
+    }
     return set->table_bytes == 0
                ? ESK_KV_ARENA_BYTES(set->page_bytes, set->keys, log_bytes)
                : ESK_KV_INDEX_ARENA_BYTES(set->page_bytes, pending_keys(set),
@@ -68,7 +83,8 @@ static struct esk_sim *sim;
 static struct esk_volume volume;
 static struct esk_kv *kv;
 static uint64_t arena[ARENA_BYTES / 8];
-static uint64_t state = 88172645463325252u;
+static uint64_t state;
+static const char *only; ///< NULL: all sets
 static double zipf_sum[KEYS_MAX];
 
 static void key_make(const struct kv_set *set, uint32_t key, char *text) {
@@ -120,24 +136,36 @@ static void put(const struct kv_set *set, uint32_t key) {
     BENCH_DO(esk_kv_sync(kv));
 }
 
-static void table_open(const struct kv_set *set) {
+/// Mounts the medium and opens its table, with `bytes` of `memory`.
+static void open_on(const struct kv_set *set, uint8_t flags,
+                    struct esk_volume *on, struct esk_kv **table,
+                    uint64_t *memory, uint32_t bytes) {
+    const struct esk_kv_bare bare = {.id = 1,
+                                     .live_percent = set->live_percent};
+    const struct esk_device *device = esk_sim_device(sim);
     const struct esk_kv_config config = {
         .keys = pending_keys(set),
         .part = set->table_bytes != 0 ? &esk_kv_part_index : NULL,
         .replay_pages = set->replay_pages};
-    BENCH_DO(
-        esk_volume_mount(&volume, esk_sim_device(sim), 0, arena, sizeof arena));
-    BENCH_DO(esk_kv_open(&kv, &volume, set->name, &config));
+    if (set->bare) {
+        bytes = arena_bytes(set, set->blocks * SECTOR_PAGES * PAGE_BYTES);
+        BENCH_DO(esk_kv_open_bare(table, on, device, flags, &bare, &config,
+                                  memory, bytes));
+        return;
+    }
+    BENCH_DO(esk_volume_mount(on, device, flags, memory, bytes));
+    BENCH_DO(esk_kv_open(table, on, set->name, &config));
+}
+
+static void table_open(const struct kv_set *set) {
+    open_on(set, 0, &volume, &kv, arena, sizeof arena);
 }
 
 static void table_make(const struct kv_set *set) {
     const struct esk_sim_config config = {
-        .geometry = {.block_count = set->blocks + 60,
-                     .block_pages = (uint16_t)(SECTOR_PAGES * PAGE_BYTES /
-                                               set->page_bytes),
-                     .page_bytes = set->page_bytes,
-                     .program_bytes = 1,
-                     .erased_value = 0xFF},
+        .part = "w25q128jv",
+        .geometry = {.block_count = set->blocks + (set->bare ? 0 : 60),
+                     .page_bytes = set->page_bytes},
         .seed = 1};
     const struct esk_volume_config format = {.uuid = {3}, .tables_max = 1};
     const struct esk_kv_spec spec = {.name = set->name,
@@ -146,11 +174,12 @@ static void table_make(const struct kv_set *set) {
                                      .index_keys =
                                          set->table_bytes != 0 ? set->keys : 0};
     BENCH_DO(esk_sim_create(&sim, &config));
-    BENCH_DO(
-        esk_volume_format(esk_sim_device(sim), &format, arena, sizeof arena));
-    BENCH_DO(
-        esk_volume_mount(&volume, esk_sim_device(sim), 0, arena, sizeof arena));
-    BENCH_DO(esk_kv_create(&volume, &spec, NULL));
+    if (!set->bare) {
+        const struct esk_device *device = esk_sim_device(sim);
+        BENCH_DO(esk_volume_format(device, &format, arena, sizeof arena));
+        BENCH_DO(esk_volume_mount(&volume, device, 0, arena, sizeof arena));
+        BENCH_DO(esk_kv_create(&volume, &spec, NULL));
+    }
     table_open(set);
     for (uint32_t key = 0; key < set->keys; key++) {
         put(set, key);
@@ -167,6 +196,7 @@ struct costs {
     uint32_t count;
     double programs[CALLS_MAX];
     double reads[CALLS_MAX];
+    double time_ms[CALLS_MAX]; ///< simulated
 };
 
 static struct costs costs;
@@ -181,18 +211,20 @@ static void call_end(void) {
     costs.programs[costs.count] =
         (double)(after->programs - call_before.programs);
     costs.reads[costs.count] = (double)(after->reads - call_before.reads);
+    costs.time_ms[costs.count] =
+        (double)(after->time_ns - call_before.time_ns) / 1e6;
     costs.count++;
 }
 
 static void cost_print(const struct kv_set *set, enum load load,
-                       const char *what, double *values) {
+                       const char *what, double *values, const char *unit) {
     static const char *const names[] = {"p99.9", "max"};
     char metric[BENCH_TEXT_BYTES];
     qsort(values, costs.count, sizeof values[0], bench_compare);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = costs.count < 1000 ? 1 : 0; i < 2; i++) {
         uint32_t at = i == 0 ? costs.count * 999 / 1000 : costs.count - 1;
         snprintf(metric, sizeof metric, "%s, %s", what, names[i]);
-        figure(metric, values[at], "");
+        figure(metric, values[at], unit);
     }
 }
 
@@ -203,10 +235,10 @@ static void costs_print(const struct kv_set *set, enum load load,
     char what[BENCH_TEXT_BYTES];
     if (programs) {
         snprintf(what, sizeof what, "programs %s", call);
-        cost_print(set, load, what, costs.programs);
+        cost_print(set, load, what, costs.programs, "");
     }
     snprintf(what, sizeof what, "reads %s", call);
-    cost_print(set, load, what, costs.reads);
+    cost_print(set, load, what, costs.reads, "");
     costs.count = 0;
 }
 
@@ -320,27 +352,99 @@ static void steps_measure(const struct kv_set *set, enum load load) {
     costs_print(set, load, "an update between steps", true);
 }
 
+static uint32_t opens_count(const struct kv_set *set) {
+    return set->keys > 1000 ? OPENS_STORE : OPENS;
+}
+
+/// Opens the table again, between updates.
+static void opens_measure(const struct kv_set *set, enum load load) {
+    uint32_t most = set->keys > 1000 ? OPEN_UPDATES_STORE : OPEN_UPDATES;
+    for (uint32_t i = 0; i < opens_count(set); i++) {
+        for (uint32_t n = bench_random(&state, most); n > 0; n--) {
+            put(set, key_draw(set, load));
+        }
+        esk_kv_close(kv);
+        call_begin();
+        table_open(set);
+        call_end();
+    }
+    cost_print(set, load, "time a mount and open", costs.time_ms, "ms");
+    costs_print(set, load, "a mount and open", false);
+}
+
+/// Opens readers between updates, and lets each check once whether the writer
+/// has passed it.
+static void readers_measure(const struct kv_set *set, enum load load) {
+    static struct costs opens;
+    static uint64_t memory[ARENA_BYTES / 8];
+    for (uint32_t i = 0; i < opens_count(set); i++) {
+        struct esk_volume mount;
+        struct esk_kv *reader = NULL;
+        put(set, key_draw(set, load));
+        call_begin();
+        open_on(set, ESK_MOUNT_READ_ONLY, &mount, &reader, memory,
+                sizeof memory);
+        call_end();
+        opens.reads[i] = costs.reads[--costs.count];
+        opens.time_ms[i] = costs.time_ms[costs.count];
+        for (uint32_t n = 0; n < READER_UPDATES; n++) {
+            put(set, key_draw(set, load));
+        }
+        costs.count = i;
+        call_begin();
+        int status = esk_kv_reader_check(reader);
+        call_end();
+        BENCH_HOLDS(status == ESK_OK || status == ESK_AGAIN ||
+                    status == ESK_E_STALE);
+        esk_kv_close(reader);
+        esk_volume_unmount(&mount);
+    }
+    costs_print(set, load, "a reader's check", false);
+    opens.count = opens_count(set);
+    memcpy(&costs, &opens, sizeof costs);
+    cost_print(set, load, "time a reader's mount and open", costs.time_ms,
+               "ms");
+    costs_print(set, load, "a reader's mount and open", false);
+}
+
+/// Updates until the log has gone round often enough, and the next round has
+/// begun: then the first blocks are one erase ahead.
+static void wear_measure(const struct kv_set *set, enum load load) {
+    uint32_t first = set->bare ? 0 : VOLUME_FIRST;
+    struct esk_sim_wear wear;
+    esk_sim_wear(sim, first, set->blocks, &wear);
+    while (wear.mean_milli <= WEAR_ROUNDS * 1000) {
+        put(set, key_draw(set, load));
+        esk_sim_wear(sim, first, set->blocks, &wear);
+    }
+    figure("wear, max over mean", wear.max * 1000.0 / wear.mean_milli, "");
+}
+
 /// Prints what calls cost that the other figures do not have.
 static void calls_measure(const struct kv_set *set, enum load load) {
-    uint64_t then = state; /* the next set draws as without these calls */
     table_open(set);
     deletes_measure(set, load);
     batches_measure(set, load);
     cursor_measure(set, load);
     steps_measure(set, load);
+    wear_measure(set, load);
+    opens_measure(set, load);
+    readers_measure(set, load);
     esk_kv_close(kv);
-    state = then;
 }
 
 static void open_measure(const struct kv_set *set, enum load load) {
     const struct esk_sim_counters *counters = esk_sim_counters(sim);
     struct esk_kv_stats stats;
-    struct esk_sim_wear wear;
     esk_kv_close(kv);
     struct esk_sim_counters before = *counters;
     table_open(set);
     esk_kv_stats(kv, &stats);
     figure("page reads to open", stats.page_reads, "");
+    figure("reads to mount and open", (double)(counters->reads - before.reads),
+           "");
+    figure("time to mount and open",
+           (double)(counters->time_ns - before.time_ns) / 1e6, "ms");
     figure("bytes read to mount and open",
            (double)(counters->bytes_read - before.bytes_read), "B");
     figure("live bytes of what they may take",
@@ -358,14 +462,16 @@ static void open_measure(const struct kv_set *set, enum load load) {
     esk_kv_stats(kv, &stats);
     figure("page reads a get", (stats.page_reads - reads) / (double)GETS, "");
     costs_print(set, load, "a get", false);
-    esk_sim_wear(sim, 3, set->blocks, &wear);
-    figure("wear, max over mean", wear.max * 1000.0 / wear.mean_milli, "");
     figure("RAM, arena",
            arena_bytes(set, set->blocks * SECTOR_PAGES * PAGE_BYTES), "B");
     esk_kv_close(kv);
 }
 
 static void set_measure(const struct kv_set *set, enum load load) {
+    if (only != NULL && strcmp(only, set->name) != 0) {
+        return;
+    }
+    state = 88172645463325252u;
     table_make(set);
     updates_measure(set, load);
     open_measure(set, load);
@@ -395,7 +501,7 @@ static void rams_print(void) {
     }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     static const uint16_t values[] = {8, 32, 64};
     static const uint32_t shares[] = {214, 154, 128};
     static const struct table {
@@ -407,28 +513,39 @@ int main(void) {
                   {"store, 16 KB", 16384, 0, LOADS},
                   {"store, 16 KB, short opens", 16384, 384, ZIPF},
                   {"store, 4 KB", 4096, 0, LOADS}};
-    for (uint32_t blocks = 4; blocks >= 3; blocks--) {
-        for (unsigned i = 0; i < 3; i++) {
-            const struct kv_set set = {"settings", 60, 10, values[i], blocks,
-                                       256,        95, 0,  0};
-            zipf_make(set.keys);
-            for (enum load load = UNIFORM; load < LOADS; load++) {
-                set_measure(&set, load);
-            }
+    only = argc > 1 ? argv[1] : NULL;
+    for (unsigned i = 0; i < 12; i++) {
+        bool bare = i / 6 == 1;
+        const struct kv_set set = {bare ? "settings, bare" : "settings",
+                                   60,
+                                   10,
+                                   values[i % 3],
+                                   4 - i / 3 % 2,
+                                   256,
+                                   95,
+                                   0,
+                                   0,
+                                   bare};
+        zipf_make(set.keys);
+        for (enum load load = UNIFORM; load < LOADS; load++) {
+            set_measure(&set, load);
         }
     }
-    const struct kv_set small = {"settings", 60, 10, 32, 4, 128, 95, 0, 0};
+    const struct kv_set small = {"settings", 60, 10, 32, 4,
+                                 128,        95, 0,  0,  false};
     set_measure(&small, UNIFORM);
     for (unsigned i = 0; i < 3 * sizeof tables / sizeof tables[0]; i++) {
         const struct table *table = &tables[i / 3];
-        const struct kv_set set = {table->name,        10000, 8,  32,
-                                   shares[i % 3],      256,   95, table->bytes,
-                                   table->replay_pages};
+        const struct kv_set set = {table->name,         10000, 8,  32,
+                                   shares[i % 3],       256,   95, table->bytes,
+                                   table->replay_pages, false};
         zipf_make(set.keys);
         for (enum load load = UNIFORM; load < table->loads; load++) {
             set_measure(&set, load);
         }
     }
-    rams_print();
+    if (only == NULL || strcmp(only, "RAM") == 0) {
+        rams_print();
+    }
     return 0;
 }
