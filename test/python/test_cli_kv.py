@@ -368,3 +368,81 @@ def test_verify_and_list_report_a_damaged_page(esker, image):
     queried = esker("query", path, "SELECT count(*) AS n FROM settings")
     assert queried.status == 0 and "left out" in queried.err
     assert esker("info", path).status == 0
+
+
+def test_create_states_the_policy_of_a_kv_table(esker, tmp_path):
+    image = tmp_path / "new.img"
+    done = esker("create", image, "settings", "--kind", "kv", "--blocks", 8,
+                 "--live", 60, "--index-keys", 500, "--size", "1M")  # fmt: skip
+    assert done.status == 0, done
+    with eskerdb.open(image) as volume:
+        made = volume.table("settings")
+    assert (made.live_percent, made.index_keys) == (60, 500)
+    assert made.blocks[0] == 8 and made.blocks[1] > 0
+    shown = esker("info", image).out
+    assert "of at most 500, with an index" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "blocks"),
+    [
+        ((), 4),
+        (("--blocks", 3, "--live", 90), 3),
+        (("--size", "32K"), 8),
+        (("--part", "W25Q128JV", "--blocks", 5), 5),
+    ],
+)
+def test_create_makes_a_bare_store(esker, tmp_path, options, blocks):
+    image = tmp_path / "bare.img"
+    done = esker("create", image, "kv", "--kind", "kv", "--bare", *options)
+    assert done.status == 0, done
+    assert image.stat().st_size == blocks * 4096
+    with eskerdb.open(image) as volume:
+        assert volume.is_bare
+        assert volume.table("kv").live_percent == (90 if blocks == 3 else 75)
+        with volume.open_kv("kv") as kv:
+            assert len(kv) == 0
+    assert esker("set", image, "kv", "boots", "7", "--type", "int").status == 0
+    assert esker("get", image, "kv", "boots").out == "7\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (("t", "k=i64", "--live", "60"), 2, "need --kind kv"),
+        (("t", "k=i64", "--index-keys", "60"), 2, "need --kind kv"),
+        (("t", "--kind", "kv", "--index-keys", "60"), 2, "needs --blocks"),
+        (("t", "--kind", "kv", "--live", "96"), 2, "95"),
+        (("t", "--kind", "kv", "--bare"), 2, "TABLE kv"),
+        (("kv", "k=i64", "--bare"), 2, "--kind kv"),
+        (
+            ("kv", "--kind", "kv", "--bare", "--schema-version", "3"),
+            2,
+            "no --schema-version",
+        ),
+        (
+            ("kv", "--kind", "kv", "--bare", "--blocks", "4", "--size", "1M"),
+            2,
+            "not both",
+        ),
+        (("kv", "--kind", "kv", "--bare", "--blocks", "65"), 1, "geometry"),
+        (("kv", "--kind", "kv", "--bare", "--blocks", "2"), 1, "geometry"),
+    ],
+)
+def test_create_says_what_policy_cannot_be(
+    esker, tmp_path, arguments, status, message
+):
+    image = tmp_path / "new.img"
+    done = esker("create", image, *arguments)
+    assert done.status == status, done
+    assert message in " ".join(done.err.replace("\u2502", " ").split())
+    assert not image.exists()
+
+
+def test_create_leaves_an_image_that_is_there(esker, image):
+    path = image()
+    before = path.read_bytes()
+    done = esker("create", path, "kv", "--kind", "kv", "--bare")
+    assert done.status == 1
+    assert "the file is there already" in done.err
+    assert path.read_bytes() == before

@@ -5,22 +5,26 @@ without columns, too."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from eskerdb.cli.arguments import Image
 from eskerdb.cli.make import (
+    Bare,
     Block,
     Blocks,
     Cell,
     Create,
     Indexes,
+    IndexKeys,
     IsPacked,
     K,
     Key,
     Kind,
     KindOf,
+    Live,
     Missing,
     Modes,
     Page,
@@ -33,8 +37,10 @@ from eskerdb.cli.make import (
     StoreOf,
     Units,
     check_kind,
+    check_kv,
     check_no_columns,
     kept_if_made,
+    make_bare,
     make_table,
     mount,
     open_image,
@@ -73,9 +79,13 @@ def create(
     packed: IsPacked = False,
     modes: Modes = None,
     cell: Cell = None,
+    live: Live = 0,
+    index_keys: IndexKeys = 0,
+    bare: Bare = False,
 ) -> None:
     """Make an empty table, and the image if there is none."""
     check_kind(kind or Kind.series, store, k, indexes, keys_repeat)
+    check_kv(kind or Kind.series, blocks, live, index_keys)
     check_no_columns(kind or Kind.series, columns, key, units, missing)
     types = pairs("column", columns)
     if not types and kind is not Kind.kv:
@@ -97,18 +107,31 @@ def create(
         schema_version,
         pairs("--missing", missing),
         packed_options(kind or Kind.series, packed, modes, cell),
+        live_percent=live,
+        index_keys=index_keys,
     )
     _check_names(wanted)
+    shape = Shape(size, page, block, part)
+    if bare:
+        make_bare(image, table, wanted, shape)
+    else:
+        _make(image, table, kind, wanted, shape)
+    what = f" of {count(len(types), 'column')}" if types else ""
+    console().print(f"table {table}{what} made in {image}")
+
+
+def _make(
+    image: Path, table: str, kind: Kind | None, wanted: Create, shape: Shape
+) -> None:
+    """Makes the table in a volume, and the image if there is none."""
     new = not image.exists()
     with (
-        open_image(image, True, kind, Shape(size, page, block, part)) as device,
+        open_image(image, True, kind, shape) as device,
         kept_if_made(image, new),
     ):
         volume = mount(device, True)
         refuse_existing(volume, table)
-        make_table(volume, table, types, wanted)
-    what = f" of {count(len(types), 'column')}" if types else ""
-    console().print(f"table {table}{what} made in {image}")
+        make_table(volume, table, wanted.types, wanted)
 
 
 def _check_names(wanted: Create) -> None:

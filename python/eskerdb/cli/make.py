@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -19,8 +19,12 @@ from eskerdb.cli.arguments import geometry_of, part_geometry
 from eskerdb.cli.output import size as size_text
 from eskerdb.device import Geometry, ImageFile
 from eskerdb.errors import error, schema_error
+from eskerdb.plan_kv import LIVE_MAX
 from eskerdb.schema import BITMAP, TYPES, Column, Index
 from eskerdb.volume import Volume
+
+BARE_NAME = "kv"  # of the table of a bare store
+_BARE_BLOCKS = 4
 
 
 class Kind(str, Enum):
@@ -61,6 +65,7 @@ class Create:
     missing the missing values of columns, as COL=VALUE
     packing the options of packed pages; None: pages are raw
     bitmaps the buckets of value indexes, by the column; 64 if left out
+    live_percent, index_keys  of a kv table, as in create_kv()
     """
 
     kind: Kind
@@ -76,6 +81,8 @@ class Create:
     missing: dict[str, str] = field(default_factory=dict)
     packing: Packed | None = None
     bitmaps: dict[str, int] = field(default_factory=dict)
+    live_percent: int = 0
+    index_keys: int = 0
 
 
 Key = Annotated[
@@ -190,6 +197,38 @@ Cell = Annotated[
         "512 for rows above 20 bytes.",
     ),
 ]
+Live = Annotated[
+    int,
+    typer.Option(
+        "--live",
+        metavar="PERCENT",
+        min=0,
+        max=LIVE_MAX,
+        help="kv: of all blocks but one, what the newest values may take. 0: "
+        "75; esker plan says what more costs.",
+    ),
+]
+IndexKeys = Annotated[
+    int,
+    typer.Option(
+        "--index-keys",
+        metavar="N",
+        min=0,
+        max=2**32 - 1,
+        help="kv: the table gets an index, in blocks beside --blocks, and has "
+        "at most N keys; only the newest changes are in RAM. 0: an open table "
+        "has all keys in RAM.",
+    ),
+]
+Bare = Annotated[
+    bool,
+    typer.Option(
+        "--bare",
+        help="kv: a new image that is one store without a catalog, for "
+        "esk_kv_open_bare: of --blocks or --size, 3 to 64 blocks; default: 4. "
+        "Its table is named kv.",
+    ),
+]
 Size = Annotated[
     str | None, typer.Option(help="Size of a new image. Default: 16M.")
 ]
@@ -243,6 +282,19 @@ def check_kind(
         raise typer.BadParameter("--keys-repeat is for series")
     if k and store not in (None, Store.mu, Store.tnc):
         raise typer.BadParameter("--k is for --store mu and tnc")
+
+
+def check_kv(
+    kind: Kind, blocks: int | None, live: int, index_keys: int
+) -> None:
+    """Raises BadParameter when options of a kv table are given for another
+    kind, or do not go together."""
+    if kind is not Kind.kv and (live or index_keys):
+        raise typer.BadParameter("--live and --index-keys need --kind kv")
+    if index_keys and not blocks:
+        raise typer.BadParameter(
+            "--index-keys needs --blocks: the index gets blocks beside them"
+        )
 
 
 def packed_options(
@@ -300,6 +352,37 @@ class Shape:
                 f"{size_text(there.block_bytes)} and pages of "
                 f"{size_text(there.page_bytes)}",
             )
+
+
+def make_bare(image: Path, table: str, wanted: Create, shape: Shape) -> None:
+    """Makes the image of a bare kv store.
+
+    Raises BadParameter, Exists, GeometryError.
+    """
+    if wanted.kind is not Kind.kv or table != BARE_NAME:
+        raise typer.BadParameter(
+            f"--bare needs --kind kv, and TABLE {BARE_NAME}: a bare store has "
+            "no catalog, and so no other name"
+        )
+    if wanted.index_keys or wanted.version:
+        raise typer.BadParameter(
+            "a bare store has no index and no --schema-version"
+        )
+    if wanted.blocks and shape.size:
+        raise typer.BadParameter("give --blocks or --size, not both")
+    geometry = shape.geometry(Kind.kv)
+    count = wanted.blocks or (0 if shape.size else _BARE_BLOCKS)
+    if count:
+        geometry = replace(geometry, block_count=count)
+    with (
+        ImageFile(image, geometry, create=True) as device,
+        kept_if_made(image, True),
+        Volume.make_bare(device, live_percent=wanted.live_percent) as volume,
+        volume.open_kv(BARE_NAME) as kv,
+    ):
+        # A store without a change has no page by which it could be found.
+        kv[BARE_NAME] = b""
+        del kv[BARE_NAME]
 
 
 def open_image(
@@ -371,7 +454,13 @@ def make_table(
     """
     columns = [_column(name, kind, wanted) for name, kind in types.items()]
     if wanted.kind is Kind.kv:
-        volume.create_kv(table, wanted.blocks, version=wanted.version)
+        volume.create_kv(
+            table,
+            wanted.blocks,
+            wanted.live_percent,
+            wanted.version,
+            wanted.index_keys,
+        )
         return
     if wanted.kind is Kind.tree:
         volume.create_tree(
