@@ -4,6 +4,7 @@
 
 import importlib
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -277,6 +278,21 @@ WHERE log.t IN (2, 3, 8, 10, 12, 16, 20, 24, 40);
 -- name: never_joined
 SELECT avg(uwa.temp) FROM uwa JOIN twin ON uwa.temp = twin.y
 WHERE uwa.wind / 0 IN (7, 2);
+-- name: keys_again
+SELECT time / 86400 AS d, time / 7200 AS h, count(*), sum(temp) FROM uwa
+GROUP BY d, h;
+-- name: checked_again
+SELECT c * 3, c * 3 + 1, a / b, a / b - 1 FROM log
+WHERE c * 3 > 5 AND (c * 3 < 50 OR c * 3 = 90 OR a / b > 2);
+-- name: checked_in_a_part
+SELECT c FROM log WHERE a % 3 <> 1 AND (c + 5 + (c + 5) % -5) BETWEEN 3 AND 69;
+-- name: joined_again
+SELECT uwa.temp - x, uwa.temp - x + 1 FROM uwa LEFT JOIN twin
+ON twin.x > uwa.temp * 2 AND twin.y < uwa.temp * 2 WHERE uwa.time < 90000;
+-- name: texts_again
+SELECT substr(who, 2, 3), count(*) FROM notes
+WHERE substr(who, 2, 3) > 'a' OR length(substr(who, 2, 3)) = 0
+GROUP BY substr(who, 2, 3);
 -- name: rows_of_constants
 SELECT 0.0 AS zero, 0.5 AS half FROM uwa LEFT JOIN
     (SELECT y, count(*) AS c FROM twin GROUP BY y) AS q ON q.y > uwa.temp;
@@ -673,6 +689,34 @@ def test_each_input_of_a_union_has_the_rows_of_the_open():
     begun = code.index("int u_open(")
     assert "esk_source_mark_series(&q->twin_mark, q->twin);" in code[begun:]
     assert code.count("esk_source_mark_series(") == 2
+
+
+def test_a_value_that_is_needed_again_is_computed_once():
+    sql = (
+        "SELECT temp / wind, temp / wind + 1, temp + 3 FROM uwa "
+        "WHERE time / 86400 = 7 OR time / 86400 = 9"
+    )
+    made, _ = compile_text(SCHEMA, f"-- name: again\n{sql};", "app")
+    text = made[1].partition("int again_next")[2]
+    assert "uint32_t quotient = time / 86400u;" in text
+    assert "int32_t quotient_2 = wind == 0 ? 0 : temp / (int32_t)wind;" in text
+    assert text.count(" / ") == 2
+    assert "= (int64_t)temp + 3;" in text  # needed once, where it stands
+
+
+def test_a_value_is_computed_again_behind_a_row():
+    sql = (
+        "SELECT time / 86400 AS d, time / 7200 AS h, count(*) FROM uwa "
+        "GROUP BY d, h"
+    )
+    made, _ = compile_text(SCHEMA, f"-- name: again\n{sql};", "app")
+    (behind,) = re.findall(r"after_row_1:;(.*?)}", made[1], re.DOTALL)
+    lines = [line.strip() for line in behind.strip().splitlines()]
+    assert lines == [
+        "time = esk_load_u32(q->uwa_row + UWA_TIME_AT);",
+        "quotient = time / 86400u;",
+        "quotient_2 = time / 7200u;",
+    ]
 
 
 def test_each_value_of_an_extreme_is_computed_once():

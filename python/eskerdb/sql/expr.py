@@ -304,6 +304,15 @@ def walk(expr: Expr) -> Iterator[Expr]:
         yield from walk(child)
 
 
+def is_of_a_row(expr: Expr) -> bool:
+    """Whether a value is one of the current rows of scans, and stays the same
+    for the rest of their code."""
+    nodes = list(walk(expr))
+    return any(isinstance(node, Column) for node in nodes) and not any(
+        isinstance(node, Variable | Result) for node in nodes
+    )
+
+
 def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Returns a node with `change` made to each of its operands."""
     if isinstance(expr, Case):

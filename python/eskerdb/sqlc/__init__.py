@@ -6,6 +6,7 @@ ctype.py   which C type holds a value
 code.py    statements, and the places where a function goes on
 value.py   a value as C
 values.py  expressions as C
+shared.py  values that are needed more than once
 groups.py  aggregates
 scans.py   how a table's cursor is opened and read
 kv.py      the same of a kv table

@@ -162,17 +162,19 @@ class Function:
         """Writes a label, and loads again what is used after it."""
         self._number(label)
         self.lines.append(f"{label}:;")
-        for depth, scope in enumerate(self._live):
-            used = _names(_text(after))
+        loads: list[str] = []
+        inner: set[str] = set()  # what loads in the scopes inside use
+        for depth, scope in reversed(list(enumerate(self._live))):
+            used = _names(_text(after)) | inner
             for outside, rest in self._around:
                 if depth < outside:
                     used |= _names(_text(rest))
             for load in reversed(scope):
                 if load.name in used:
                     used |= _names(load.value)
-            for load in scope:
-                if load.name in used:
-                    self.lines.append(f"{load.name} = {load.value};")
+                    inner |= _names(load.value)
+                    loads.insert(0, f"{load.name} = {load.value};")
+        self.lines += loads
 
 
 _WORDS = re.compile(r"(?<![>.\w])[A-Za-z_]\w*")  # no members

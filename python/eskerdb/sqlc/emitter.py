@@ -36,10 +36,10 @@ from eskerdb.sqlc.loops import Loops
 from eskerdb.sqlc.outputs import Outputs
 from eskerdb.sqlc.records import Store
 from eskerdb.sqlc.scans import Source
+from eskerdb.sqlc.shared import Shared
 from eskerdb.sqlc.statements import (
     Field,
     Scope,
-    is_aside,
 )
 from eskerdb.sqlc.value import Refused, TextValue, Value, cast
 from eskerdb.sqlc.values import Values
@@ -49,12 +49,19 @@ class CEmitter(Loops, Emitter):
     """Writes one query.
 
     outputs  the row that it returns
+    shared   the values that are needed more than once
     """
 
     def __init__(
-        self, query: p.Query, name: str, step_pages: int, room: KvRoom
+        self,
+        query: p.Query,
+        name: str,
+        step_pages: int,
+        room: KvRoom,
+        wanted: frozenset[e.Expr] = frozenset(),
     ) -> None:
         super().__init__(query, name, step_pages, room)
+        self.shared = Shared(self, wanted)
         self.query = query
         self.tables: dict[str, str] = {}
         self.needs: set[str] = set()
@@ -149,9 +156,7 @@ class CEmitter(Loops, Emitter):
                 value = scope.columns[key]
                 break
         else:
-            scope = next(
-                s for s in reversed(self._scopes) if not is_aside(s.body)
-            )
+            scope = self.row_scope
             value = self._load(source, expr, scope)
             scope.columns[key] = value
         return replace(
@@ -416,6 +421,7 @@ class CEmitter(Loops, Emitter):
     def emit(self, outputs: Sequence[e.Expr]) -> None:
         self.outputs.emit(outputs)
         self._items.append(Row())
+        self.rows += 1
 
     def column_kind(self, column: e.Column) -> str:
         table = self.sources[column.scan].scan.table

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from eskerdb.sql.expr import Expr
 from eskerdb.sql.types import Type
 from eskerdb.sqlc.cexpr import FALSE, TRUE, C
 from eskerdb.sqlc.code import Body, Item, Label, Text
 from eskerdb.sqlc.ctype import BYTES as WIDTHS
 from eskerdb.sqlc.names import LOCALS, Names
-from eskerdb.sqlc.value import Refused, Value
+from eskerdb.sqlc.value import Kept, Refused, Value
 
 
 @dataclass
@@ -36,12 +37,14 @@ class Aside(Body):
 
 @dataclass
 class Scope:
-    """The columns that are locals of a body, and the variables that are known
-    to be set."""
+    """The columns that are locals of a body, the variables that are known to
+    be set, the values that are known (shared.py), and their locals."""
 
     body: Body
     known: set[C] = field(default_factory=set)
     columns: dict[tuple[int, int], Value] = field(default_factory=dict)
+    values: dict[Expr, Kept] = field(default_factory=dict)
+    locals: set[str] = field(default_factory=set)
 
 
 class Statements:
@@ -50,12 +53,14 @@ class Statements:
     members  of its struct
     items    of its next function
     places   names of scans, and of labels
+    rows     how many times it returns one
     full     the member that points to the records that had no room; "": none
     """
 
     def __init__(self) -> None:
         self.names = Names(LOCALS)
         self.places = Names()
+        self.rows = 0
         self.members: list[Field] = []
         self.full = ""
         self.items: list[Item] = []
@@ -138,8 +143,23 @@ class Statements:
         return label
 
     def locals(self) -> set[str]:
-        """Returns the names of the columns that are locals here."""
-        return {v.c.text for s in self._scopes for v in s.columns.values()}
+        """Returns the names of the columns and values that are locals here."""
+        columns = {v.c.text for s in self._scopes for v in s.columns.values()}
+        return columns.union(*(scope.locals for scope in self._scopes))
+
+    @property
+    def scopes(self) -> list[Scope]:
+        return self._scopes
+
+    @property
+    def row_scope(self) -> Scope:
+        """The scope of the columns that are loaded here."""
+        return next(s for s in reversed(self._scopes) if not is_aside(s.body))
+
+    @property
+    def turn(self) -> int:
+        """How many places a call may go on with there are up to here."""
+        return len(self.places.taken) + self.rows
 
 
 def is_aside(body: Body) -> bool:

@@ -119,6 +119,10 @@ class _Written:
         self.query = statement.query
         self.emitter = CEmitter(self.query, name, step_pages, room)
         push.write(self.query, self.emitter)
+        wanted = frozenset(self.emitter.shared.repeated)
+        if wanted:
+            self.emitter = CEmitter(self.query, name, step_pages, room, wanted)
+            push.write(self.query, self.emitter)
         self.function = Function(self.emitter.items, self.emitter.first)
 
     # --------------------------------------------------------------- header

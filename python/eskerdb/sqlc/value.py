@@ -43,6 +43,18 @@ class TextValue:
     null: C
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A value that has been computed.
+
+    turn   how many places a call may go on with there were then; None: it is
+           known behind such places, too
+    """
+
+    value: Value | TextValue
+    turn: int | None
+
+
 def quoted(data: bytes) -> str:
     """Writes bytes as a string of C."""
     text = "".join(

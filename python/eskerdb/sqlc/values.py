@@ -35,6 +35,7 @@ from eskerdb.sqlc.cexpr import (
     negated,
     relation,
 )
+from eskerdb.sqlc.shared import Shared
 from eskerdb.sqlc.value import (
     Refused,
     TextValue,
@@ -53,6 +54,8 @@ _BUILTINS = {"+": "add", "-": "sub", "*": "mul"}
 
 class Place(Protocol):
     """Where expressions stand: what they need of the emitter."""
+
+    shared: Shared
 
     def leaf(self, expr: e.Expr) -> Value: ...
 
@@ -87,7 +90,7 @@ class Values:
             raise Refused(
                 f"{type(expr).__name__} is not compiled to C", expr.span
             )
-        return make(expr)
+        return self.place.shared.once(expr, make)
 
     def _constant(self, expr: e.Constant) -> Value:
         value = expr.value
@@ -361,12 +364,14 @@ class Values:
             return TextValue(quoted(data), str(len(data)), FALSE)
         if isinstance(expr, e.Column | e.Parameter | e.Variable | e.Result):
             return self.place.text_leaf(expr)
-        if isinstance(expr, e.Substr):
-            return self._substr(expr)
-        if isinstance(expr, e.Case):
-            return self._text_case(expr)
-        if isinstance(expr, e.Extreme):
-            return self._text_extreme(expr)
+        made: dict[type, Callable] = {
+            e.Substr: self._substr,
+            e.Case: self._text_case,
+            e.Extreme: self._text_extreme,
+        }
+        make = made.get(type(expr))
+        if make is not None:
+            return self.place.shared.once(expr, make)
         name = type(expr).__name__.lower()
         raise Refused(f"{name} of text is not compiled to C", expr.span)
 
