@@ -34,6 +34,12 @@ enum esk_query_place {
     ESK_QUERY_ENDED = 255,
 };
 
+/// Bytes of a frame of stack beside the function's locals, in NAME_STACK: more
+/// than gcc and clang take for AVR, Arm, RISC-V and x86-64 with -Os or -O2.
+enum {
+    ESK_QUERY_FRAME = 12 * sizeof(void *),
+};
+
 /// Of a table that is read beside another one.
 enum esk_query_side {
     ESK_SIDE_OPENED, ///< no row was read

@@ -443,6 +443,39 @@ def test_compiled_queries_have_no_warning(tmp_path, compiler):
     sp.compile_alone(compiler, tmp_path)
 
 
+@pytest.mark.parametrize("compiler", sp.EACH_COMPILER)
+def test_the_stack_of_a_query_is_within_its_constant(tmp_path, compiler):
+    if not sp.has(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    # AVR has no f64.
+    schema = SCHEMA.replace("f64", "f32") if "avr" in compiler else SCHEMA
+    small = Limits(groups=16, sorted=16)
+    queries = sp.compiled(case(schema=schema, limits=small), tmp_path)
+    call = [*sp.COMPILERS[compiler], *sp.FLAGS, f"-I{sp.ROOT}/include"]
+    sp.run(
+        *call, "-fstack-usage", "-c", "app.c", "-o", "app.o", cwd=tmp_path
+    )  # fmt: skip
+    usage = (tmp_path / "app.su").read_text()
+    frames = {
+        name: int(count)
+        for name, count in re.findall(r":(\w+)\t(\d+)\t", usage)
+    }
+    lines = ['#include "app.h"']
+    for query in queries:
+        # What is not there is a part of the function that calls it.
+        helpers = rf"{query.name}_(open_|fill)\w*"
+        called = [b for f, b in frames.items() if re.fullmatch(helpers, f)]
+        own = max(frames[f"{query.name}_{end}"] for end in ("open", "next"))
+        most = own + max(called, default=0)
+        lines.append(
+            f"_Static_assert({query.name.upper()}_STACK >= {most}, "
+            f'"{query.name}");'
+        )
+    (tmp_path / "check.c").write_text("\n".join(lines) + "\n")
+    sp.run(*call, "-fsyntax-only", "check.c", cwd=tmp_path)
+    assert len(lines) > 100
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "avr-gcc"])
 def test_compiled_queries_need_only_the_two_files(tmp_path, compiler):
     if not sp.has(compiler):

@@ -14,6 +14,7 @@ statements.py  statements, one behind the other
 outputs.py the row that a query returns
 loops.py   the calls of eskerdb.sql.emit that read tables
 emitter.py the others
+stack.py   a bound of the stack
 table.py   a table's columns as constants
 unit.py    app.h and app.c
 """

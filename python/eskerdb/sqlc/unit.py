@@ -15,11 +15,12 @@ from eskerdb.sql import plan as p
 from eskerdb.sql import push
 from eskerdb.sql.expr import NOWHERE
 from eskerdb.sql.source import TOO_DEEP
-from eskerdb.sqlc import ctype, table
+from eskerdb.sqlc import ctype, stack, table
 from eskerdb.sqlc.code import Function, Item
 from eskerdb.sqlc.emitter import CEmitter, parameter_type
 from eskerdb.sqlc.kv import KvRoom, members
 from eskerdb.sqlc.names import Names, clean, is_taken
+from eskerdb.sqlc.outputs import Fill
 from eskerdb.sqlc.scans import prefix_of
 from eskerdb.sqlc.statements import Field
 from eskerdb.sqlc.value import Refused
@@ -141,6 +142,7 @@ class _Written:
             "enum {",
             f"{upper}_RAM = sizeof(struct {self.name}),",
             f"{upper}_ROW_BYTES = sizeof(struct {self.name}_row),",
+            f"{upper}_STACK = {self._stack()},",
             "};",
             "",
             *self._open_comment(),
@@ -169,6 +171,14 @@ class _Written:
             f"///          or, if q->{full} is not NULL, q->{full}->count records",
             f"///          of at most q->{full}->capacity when another one came;",
         ]
+
+    def _stack(self) -> str:
+        """Returns the bytes of stack that its functions take."""
+        lines = [self._next(), self._open()]
+        openers = self._openers([*lines[0], *lines[1]]).values()
+        called = [self._plain(items) for items in openers]
+        called += [list(fill.lines) for fill in self._shared_fills()]
+        return stack.bound(lines, called)
 
     def _open_comment(self) -> list[str]:
         lines = [
@@ -264,10 +274,7 @@ class _Written:
     def definitions(self) -> list[str]:
         lines: list[str] = []
         opens, goes_on = self._open(), self._next()
-        for name, items in self.emitter.openers.items():
-            call = f"status = {name}(q);"
-            if call not in opens and call not in goes_on:
-                continue  # of code that no condition lets run
+        for name, items in self._openers([*opens, *goes_on]).items():
             body = self._plain(items)
             lines += [
                 f"static int {name}(struct {self.name} *q) {{",
@@ -277,6 +284,15 @@ class _Written:
                 "",
             ]
         return [*self._fill_functions(), *lines, *opens, *goes_on]
+
+    def _openers(self, lines: list[str]) -> dict[str, list[Item]]:
+        """Returns the functions that open cursors and are called: not those
+        of code that no condition lets run."""
+        return {
+            name: items
+            for name, items in self.emitter.openers.items()
+            if f"status = {name}(q);" in lines
+        }
 
     def _plain(self, items: list[Item]) -> list[str]:
         return Function(items, None).lines
@@ -380,30 +396,29 @@ class _Written:
                 result += [t for text in fill.lines for t in text.splitlines()]
         return result
 
-    def _fill_name(self, fill: object) -> str:
-        shared = [
-            f
-            for f in self.emitter.outputs.fills.values()
-            if f.uses > 1 and len(f.lines) > 1
-        ]
-        index = shared.index(fill)
+    def _shared_fills(self) -> list[Fill]:
+        """Returns the assignments to the row that are functions."""
+        fills = self.emitter.outputs.fills.values()
+        return [f for f in fills if f.uses > 1 and len(f.lines) > 1]
+
+    def _fill_name(self, fill: Fill) -> str:
+        index = self._shared_fills().index(fill)
         return f"{self.name}_fill" + (f"_{index + 1}" if index else "")
 
     def _fill_functions(self) -> list[str]:
         lines = []
-        for fill in self.emitter.outputs.fills.values():
-            if fill.uses > 1 and len(fill.lines) > 1:
-                lines += [
-                    (
-                        f"static void {self._fill_name(fill)}("
-                        f"const struct {self.name} *q, "
-                        f"struct {self.name}_row *row) {{"
-                    ),
-                    *([] if "q->" in " ".join(fill.lines) else ["(void)q;"]),
-                    *fill.lines,
-                    "}",
-                    "",
-                ]
+        for fill in self._shared_fills():
+            lines += [
+                (
+                    f"static void {self._fill_name(fill)}("
+                    f"const struct {self.name} *q, "
+                    f"struct {self.name}_row *row) {{"
+                ),
+                *([] if "q->" in " ".join(fill.lines) else ["(void)q;"]),
+                *fill.lines,
+                "}",
+                "",
+            ]
         return lines
 
 
