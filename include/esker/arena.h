@@ -61,7 +61,7 @@
 /// alone, esk_series_part_samples.
 /// key_index_bytes  config.key_index_bytes, not 0: 256.
 #define ESK_SERIES_LOG_BYTES(key_index_bytes)                                  \
-    (ESK_ARENA_PIECE(ESK_BY_POINTER(169, 192, 264) +                           \
+    (ESK_ARENA_PIECE(ESK_BY_POINTER(171, 192, 264) +                           \
                      ESK_BY_POINTER(4, 8, 6) * (uint32_t)sizeof(esk_key)) +    \
      ESK_ARENA_PIECE(key_index_bytes))
 #define ESK_SERIES_KEYS_BYTES(key_index_bytes)                                 \
@@ -99,7 +99,7 @@
 #define ESK_SERIES_VALUES_BYTES(columns, entry_bytes, group_pages,             \
                                 edges_bytes)                                   \
     (ESK_ARENA_PIECE((columns) * ESK_BY_POINTER(9, 12, 16)) +                  \
-     ESK_ARENA_PIECE((uint32_t)(entry_bytes) * ((group_pages) - 1u)) +         \
+     ESK_ARENA_PIECE((uint32_t)(entry_bytes) * (group_pages)) +                \
      ESK_ARENA_PIECE(edges_bytes))
 /// A column of `width` bytes.
 #define ESK_SERIES_ENTRY_BYTES(width, bitmap_bits)                             \

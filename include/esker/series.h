@@ -319,7 +319,7 @@ struct esk_series_plan {
     uint32_t above; ///< pages from run_end to here are read
     uint32_t window_base;
     uint32_t index_position;
-    uint32_t group;  ///< the group of group_mask; UINT32_MAX: none
+    uint32_t group;  ///< first position of group_mask's; UINT32_MAX: none
     uint32_t asked;  ///< data position + 1 that a step asked a sorted index of
     uint64_t window; ///< which of the next 64 entries of the run match
     uint64_t group_mask; ///< which index pages of the group match

@@ -60,18 +60,21 @@ struct esk_series_break_list {
 
 /// The index log: its ring, and the parts of its next pages that are in RAM.
 struct esk_series_index_log {
-    uint8_t *run_page;  ///< entries of the run; NULL without value indexes
-    uint32_t run_first; ///< data position where the last run ended
-    uint32_t run_start; ///< data position of the run's first entry
-    uint16_t run_count; ///< entries of the run
-    uint16_t run_owed;  ///< first entries of the run that no page was read for
-                        ///< yet
-    bool gap_unknown;   ///< pages from run_first to run_start may have rows
-    bool save_due;      ///< a group page had no room for all unsaved knots
+    uint8_t *run_page;   ///< entries of the run; NULL without value indexes
+    uint32_t run_first;  ///< data position where the last run ended
+    uint32_t run_start;  ///< data position of the run's first entry
+    uint16_t run_count;  ///< entries of the run
+    uint16_t run_owed;   ///< first entries of the run that no page was read for
+                         ///< yet
+    bool gap_unknown;    ///< pages from run_first to run_start may have rows
+    bool save_due;       ///< a group page had no room for all unsaved knots
+    bool is_joined;      ///< `group` begins with an entry of the run
+    uint8_t group_count; ///< entries of the group so far
     struct esk_ring ring;
-    uint8_t *group;        ///< entries of the group being written
-    uint32_t group_number; ///< the group of `group`
-    uint32_t failures;     ///< index pages that were not written
+    uint8_t *group; ///< an entry of all pages since the last run page, then
+                    ///< those of the group being written
+    uint32_t group_first; ///< the first index position of `group`
+    uint32_t failures;    ///< index pages that were not written
 };
 
 /// A sorted index of a column, and how far it has the data pages.
@@ -222,6 +225,12 @@ static inline bool esk_is_sorted(const struct esk_series *series,
 /// Whether nothing is pinned, as at the begin of a public call. For assertions.
 static inline bool esk_series_is_idle(const struct esk_series *series) {
     return esk_pool_pins(&series->pool) == 0;
+}
+
+/// The place of index position `position` in its group.
+static inline uint8_t esk_series_group_slot(const struct esk_series *series,
+                                            uint32_t position) {
+    return (uint8_t)esk_rest(esk_shape(series)->group_pages, position);
 }
 
 /// Bytes of a knot in an index page.
@@ -491,10 +500,12 @@ struct esk_series_values {
                    const struct esk_table_info *info,
                    struct esk_series_layout *layout, uint8_t *edges);
     /// Sets the run's next entry to cover the rows of data page `page`; NULL:
-    /// no row, or with `any` every row, for a page that cannot be read.
+    /// no row, or with `any` every row, for a page that cannot be read. Joins
+    /// it to the first entry of log.group, so that no call has to join a run.
     void (*entry)(struct esk_series *series, uint8_t *page, bool any);
     /// Extends the entry of index position `position` in the group in RAM by
     /// `count` entries, and with `any` by every row. A new group begins empty.
+    /// Positions rise.
     void (*group)(struct esk_series *series, uint32_t position,
                   const uint8_t *entries, uint16_t count, bool any);
     /// Whether `entry` may have a row with `order` in indexed column `index`.

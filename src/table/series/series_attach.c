@@ -141,7 +141,7 @@ void esk_series_make(const struct esk_arena *arena,
     series->write_page = page;
     if (parts->log != NULL) {
         series->log.group = memory->group;
-        series->log.group_number = UINT32_MAX;
+        series->log.group_first = UINT32_MAX;
     }
     if (esk_shape(series)->column_count > 0) {
         page += page_bytes;

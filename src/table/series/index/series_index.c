@@ -77,10 +77,10 @@ static int run_write(struct esk_series *series) {
     if (series->log.run_page == NULL) {
         esk_pool_give(&series->pool, frame);
     } else if (status == ESK_OK) {
-        esk_parts(series)->values->group(
-            series, position, page + ESK_INDEX_RUN_BODY, series->log.run_count,
-            series->log.gap_unknown &&
-                series->log.run_first < series->log.run_start);
+        esk_parts(series)->values->group(series, position, series->log.group, 1,
+                                         series->log.gap_unknown &&
+                                             series->log.run_first <
+                                                 series->log.run_start);
     }
     return status;
 }
@@ -94,6 +94,7 @@ static void run_flush(struct esk_series *series) {
     if (run_write(series) == ESK_OK) {
         series->log.run_first = end;
         series->log.gap_unknown = false;
+        series->log.is_joined = false;
     } else {
         series->log.failures++;
         series->log.gap_unknown = true;

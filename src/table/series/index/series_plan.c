@@ -152,20 +152,22 @@ static int open_run_enter(struct esk_series *series,
 static bool group_admits(struct esk_series *series,
                          struct esk_series_cursor *cursor, uint32_t position) {
     struct esk_series_plan *plan = &cursor->plan;
-    uint32_t group = position / esk_shape(series)->group_pages;
-    uint8_t slot = (uint8_t)(position % esk_shape(series)->group_pages);
+    uint8_t slot = esk_series_group_slot(series, position);
+    uint32_t group = position - slot;
     uint8_t last = (uint8_t)(esk_shape(series)->group_pages - 1);
 
     if (group != plan->group) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        uint32_t place = group * esk_shape(series)->group_pages + last;
+        uint32_t place = group + last;
         plan->group = group;
         plan->group_mask = UINT64_MAX;
         if (place >= series->log.ring.head) {
-            if (group == series->log.group_number) {
-                plan->group_mask =
-                    entries_match(series, plan, series->log.group, last);
+            if (group == series->log.group_first) {
+                plan->group_mask = entries_match(
+                    series, plan,
+                    series->log.group + esk_shape(series)->entry_bytes,
+                    series->log.group_count);
             }
             /* It grows: read it again next time. */
             plan->group = UINT32_MAX;

@@ -79,7 +79,8 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
         /* A group without a written page matches nothing. */
         esk_parts(series)->values->group(series, series->log.ring.head, NULL, 0,
                                          false);
-        memcpy(page + ESK_INDEX_TILE_BODY, series->log.group, bytes);
+        memcpy(page + ESK_INDEX_TILE_BODY,
+               series->log.group + esk_shape(series)->entry_bytes, bytes);
     }
     tile_head(series, page, level, merged);
     uint16_t used = esk_series_index_finish(series, page, role, section, count);
@@ -93,7 +94,7 @@ static int tile_page_write(struct esk_series *series, uint8_t role,
 
 int esk_series_slot_prepare(struct esk_series *series) {
     ESK_TRY(esk_ring_reserve(&series->log.ring));
-    while ((series->log.ring.head + 1) % esk_shape(series)->group_pages == 0) {
+    while (esk_series_group_slot(series, series->log.ring.head + 1) == 0) {
         ESK_TRY(tile_page_write(series, ESK_INDEX_GROUP, 0));
         series->log.save_due = true;
         ESK_TRY(esk_ring_reserve(&series->log.ring));

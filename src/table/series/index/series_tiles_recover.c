@@ -192,7 +192,7 @@ static void page_survey(struct esk_series *series, uint32_t position,
 /// Start of the survey: the newest group page that can be read.
 static uint32_t survey_start(struct esk_series *series) {
     uint32_t head = series->log.ring.head;
-    uint32_t start = head - head % esk_shape(series)->group_pages;
+    uint32_t start = head - esk_series_group_slot(series, head);
     for (uint8_t i = 0; i < GROUPS_BACK_MAX; i++) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
@@ -217,7 +217,7 @@ uint32_t esk_series_tiles_recover(struct esk_series *series) {
     uint32_t start = survey_start(series);
     uint32_t knots = esk_is_broken(series) ? series->breaks->index : 0;
     struct recovery found = {
-        .group = head - head % esk_shape(series)->group_pages,
+        .group = head - esk_series_group_slot(series, head),
         .least = knots,
         .knots = newest_tile_restore(series, knots > start ? knots : start),
     };

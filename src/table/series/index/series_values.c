@@ -136,46 +136,41 @@ static void entry_set(struct esk_series *series, uint8_t *page, bool any) {
     } else {
         esk_summary_clear(columns, count, entry);
     }
-}
-
-/// Makes a new group of `entries` empty entries, of `bytes` bytes each. To
-/// copy one is less work than its columns, but more code.
-static void group_begin(struct esk_series *series, uint8_t entries,
-                        uint16_t bytes) {
-    uint8_t *first = series->log.group;
-    for (uint8_t i = 0; i < entries; i++) {
-        uint8_t *entry = first + (uint16_t)i * bytes;
-        if (!ESK_FAST || i == 0) {
-            esk_summary_clear(series->columns, esk_shape(series)->column_count,
-                              entry);
-        } else {
-            esk_bytes_copy_here(entry, first, bytes);
-        }
+    if (!series->log.is_joined) {
+        series->log.is_joined = true;
+        esk_summary_clear(columns, count, series->log.group);
     }
+    esk_summary_merge(columns, count, series->log.group, entry, 1, 0);
 }
 
 static void group_note(struct esk_series *series, uint32_t position,
                        const uint8_t *entries, uint16_t count, bool any) {
-    uint32_t group = position / esk_shape(series)->group_pages;
-    uint8_t slot = (uint8_t)(position % esk_shape(series)->group_pages);
+    struct esk_series_index_log *log = &series->log;
+    uint8_t slot = esk_series_group_slot(series, position);
     uint16_t bytes = esk_shape(series)->entry_bytes;
+    uint8_t columns = esk_shape(series)->column_count;
     uint8_t last = (uint8_t)(esk_shape(series)->group_pages - 1);
+    uint8_t *entry = log->group;
 
-    if (group != series->log.group_number) {
-        series->log.group_number = group;
-        group_begin(series, last, bytes);
+    if (position - slot != log->group_first) {
+        log->group_first = position - slot;
+        log->group_count = 0;
+    }
+    while (log->group_count <= slot && log->group_count < last) {
+        log->group_count++;
+        entry = log->group + (uint16_t)(log->group_count * bytes);
+        esk_summary_clear(series->columns, columns, entry);
     }
     if (slot == last) {
         return;
     }
-    uint8_t *entry = series->log.group + (uint16_t)slot * bytes;
+    ESK_ASSERT(entry == log->group + (uint16_t)((slot + 1u) * bytes));
     if (count > 0) {
-        esk_summary_merge(series->columns, esk_shape(series)->column_count,
-                          entry, entries, count, bytes);
+        esk_summary_merge(series->columns, columns, entry, entries, count,
+                          bytes);
     }
     if (any) {
-        esk_summary_widen(series->columns, esk_shape(series)->column_count,
-                          entry);
+        esk_summary_widen(series->columns, columns, entry);
     }
 }
 
@@ -196,8 +191,8 @@ static void indexes_carve(struct esk_arena *arena,
     if (layout->sorted_entries > 0) {
         (void)parts->sorted->carve(arena, layout, page_bytes, false);
     }
-    memory->group = esk_arena_take(
-        arena, (uint32_t)(options->group_pages - 1u) * layout->entry_bytes);
+    memory->group = esk_arena_take(arena, (uint32_t)options->group_pages *
+                                              layout->entry_bytes);
     memory->edges = esk_arena_take(arena, layout->edges_bytes);
     if (info->codec == ESK_CODEC_PACKED) {
         memory->entry = esk_arena_take(arena, (uint32_t)layout->entry_bytes +
