@@ -76,7 +76,7 @@ uint32_t esk_tree_child(const struct esk_tree *tree,
                         const struct esk_btree_node *node, uint16_t index,
                         uint32_t address) {
     uint32_t child = esk_load_u32(esk_btree_child(node, index));
-    return esk_tree_shares(tree) && child == ESK_BTREE_SELF ? address : child;
+    return child == ESK_BTREE_SELF && esk_tree_shares(tree) ? address : child;
 }
 
 /// The entry of `node` where the path continues, or ends.
