@@ -85,6 +85,17 @@ def hot(keys: int, few: int = 4) -> Rates:
     return ((few, 1 / few), (keys - few, 0.0))
 
 
+def kv_arena_bytes(
+    geometry: Geometry, blocks: int, keys: int, *, is_bare: bool = False
+) -> int:
+    """Returns the RAM of an open table without an index, with room for `keys`
+    keys, on this processor: what a firmware gives ESK_KV_ARENA_BYTES, or
+    ESK_KV_BARE_ARENA_BYTES, for."""
+    shape = ffi.new("struct esk_geometry *")
+    geometry.fill(shape)
+    return int(lib.esk_py_kv_arena_bytes(shape, blocks, keys, is_bare))
+
+
 def plan_kv(
     keys: int,
     key_bytes: int,

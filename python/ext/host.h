@@ -308,6 +308,9 @@ int esk_py_kv_open(struct esk_py_device *device, uint32_t mount,
 int esk_py_kv_plan(const struct esk_geometry *geometry, uint32_t blocks,
                    uint8_t live_percent, uint32_t keys, uint32_t index_keys,
                    uint32_t longest, struct esk_py_kv_plan *plan);
+/// ESK_KV_ARENA_BYTES, or that of a bare store.
+uint32_t esk_py_kv_arena_bytes(const struct esk_geometry *geometry,
+                               uint32_t blocks, uint32_t keys, bool is_bare);
 int esk_py_kv_get(struct esk_py_table *table, const void *key,
                   uint8_t key_bytes, void *value, uint32_t room,
                   uint32_t *bytes, uint8_t *type);

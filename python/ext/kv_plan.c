@@ -58,3 +58,10 @@ int esk_py_kv_plan(const struct esk_geometry *geometry, uint32_t blocks,
     plan->ref_bytes = layout.ref_bytes;
     return ESK_OK;
 }
+
+uint32_t esk_py_kv_arena_bytes(const struct esk_geometry *geometry,
+                               uint32_t blocks, uint32_t keys, bool is_bare) {
+    uint32_t bytes = blocks * geometry->block_pages * geometry->page_bytes;
+    return is_bare ? ESK_KV_BARE_ARENA_BYTES(geometry->page_bytes, keys, bytes)
+                   : ESK_KV_ARENA_BYTES(geometry->page_bytes, keys, bytes);
+}

@@ -9,6 +9,7 @@ import pytest
 import eskerdb
 from conftest import NOR, TEMP, rows
 from eskerdb import Simulator, Volume
+from eskerdb.plan_kv import plan_kv
 
 NEW = ("--create", "--kind", "kv", "--blocks", "8")
 TYPED = {
@@ -446,3 +447,26 @@ def test_create_leaves_an_image_that_is_there(esker, image):
     assert done.status == 1
     assert "the file is there already" in done.err
     assert path.read_bytes() == before
+
+
+def test_info_says_what_ram_the_keys_take(esker, tmp_path):
+    for bare in (False, True):
+        image = tmp_path / f"{bare}.img"
+        options = ("--bare",) if bare else ("--size", "1M")
+        done = esker("create", image, "kv", "--kind", "kv", "--blocks", 4,
+                     *options)  # fmt: skip
+        assert done.status == 0, done
+        with (
+            eskerdb.open(image, read_only=False) as volume,
+            volume.open_kv("kv") as kv,
+        ):
+            kv.update({f"key {i}": i for i in range(7)})
+            room = kv.stats().keys_max
+        geometry = eskerdb.Geometry(
+            block_count=4, block_pages=16, page_bytes=256
+        )
+        least = plan_kv(7, 5, 1, geometry, blocks=4).arena_bytes
+        least += 32 if bare else 0
+        shown = " ".join(esker("info", image).out.split())
+        assert f"B here, with room for {room:,} keys; ESK_KV_" in shown
+        assert f"ARENA_BYTES of 7 keys: {least:,} B" in shown

@@ -30,6 +30,7 @@ from eskerdb.cli.verify import catalog_verdict, verdict
 from eskerdb.errors import EskerError
 from eskerdb.kv import Kv
 from eskerdb.opened import REGIONS, OpenTable, Space
+from eskerdb.plan_kv import kv_arena_bytes
 from eskerdb.series import Series
 from eskerdb.tree import Tree
 from eskerdb.volume import Volume
@@ -123,7 +124,7 @@ def _table(
                 rows = _page_rows(facts, opened, page)
                 _room_facts(facts, table, rows, opened.space())
             _wear_facts(facts, opened, endurance)
-            facts.add_row("RAM to open", f"{opened.arena_bytes:,} B here")
+            facts.add_row("RAM to open", _ram(volume, opened))
             if check:
                 report = opened.check()
                 healthy = report.ok
@@ -160,6 +161,29 @@ def _table(
     if table.kind != "kv":
         out.print(_columns(table))
     return healthy
+
+
+def _ram(volume: Volume, opened: OpenTable | Kv) -> str:
+    """What the handle has taken; of a kv table, what its keys would take."""
+    text = f"{opened.arena_bytes:,} B here"
+    if not isinstance(opened, Kv):
+        return text
+    stats = opened.stats()
+    if opened.table.index_keys:
+        return f"{text}, with an index"
+    least = kv_arena_bytes(
+        volume.geometry,
+        opened.table.blocks[0],
+        max(stats.keys, 1),
+        is_bare=volume.is_bare,
+    )
+    macro = (
+        "ESK_KV_BARE_ARENA_BYTES" if volume.is_bare else "ESK_KV_ARENA_BYTES"
+    )
+    return (
+        f"{text}, with room for {count(stats.keys_max, 'key')}; {macro} of "
+        f"{count(max(stats.keys, 1), 'key')}: {least:,} B"
+    )
 
 
 def _series_facts(facts: Grid, series: Series) -> None:
