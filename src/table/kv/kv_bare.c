@@ -10,6 +10,7 @@
 /// checksum's seed and the options. So any block with a page says what the
 /// store is. An empty store has no page at all; its first page is written by
 /// the first sync.
+#include "base/inline.h"
 #include "table/kv/kv_open.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
@@ -182,6 +183,42 @@ static int head_find(struct search *search) {
     return search->has_head ? ESK_E_CORRUPT : ESK_E_FOREIGN;
 }
 
+/// Finds the store, or what a new one has. Apart: the search is on the stack
+/// during the search alone.
+/// wanted   in and out: the opening part and the head of a new store; then of
+///          the one that is there.
+/// Returns  ESK_OK; as esk_kv_open_bare.
+static ESK_APART_IN_ALL int store_find(struct esk_volume *volume,
+                                       const struct esk_kv_bare *bare,
+                                       uint8_t *wanted,
+                                       struct esk_kv_entry *entry) {
+    struct search search = {.volume = volume,
+                            .entry = entry,
+                            .wanted = wanted,
+                            .page = esk_volume_scratch(volume)};
+    esk_meta_open(&search.meta, volume, ESK_PAGE_LOG);
+    search.meta.region.envelope.table = BARE_TABLE;
+    search.meta.region.envelope.seals = &esk_seals_running;
+    search.meta.region.envelope.seed = entry->seed;
+    search.meta.region.envelope.checksum = volume->checksum;
+    int status = head_find(&search);
+    if (status == ESK_OK) {
+        memcpy(wanted + ESK_ENVELOPE_OPENING, search.page + ESK_ENVELOPE_BYTES,
+               ESK_KV_HEAD_BYTES);
+        return ESK_OK;
+    }
+    if (status != ESK_NOT_FOUND) {
+        return status;
+    }
+    if ((esk_volume_flags(volume) & ESK_MOUNT_READ_ONLY) != 0) {
+        return ESK_E_READ_ONLY;
+    }
+    if (ESK_SHAPED(false, true)) {
+        bare_take(volume, bare, entry); /* a torn head may be there */
+    }
+    return ESK_OK;
+}
+
 int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
                      const struct esk_device *device, uint8_t flags,
                      const struct esk_kv_bare *bare,
@@ -218,31 +255,10 @@ int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
     entry.head = head;
     bare_take(volume, bare, &entry);
     head_make(geometry, bare, &entry.options, head);
-    struct search search = {.volume = volume,
-                            .entry = &entry,
-                            .wanted = wanted,
-                            .page = esk_volume_scratch(volume)};
-    esk_meta_open(&search.meta, volume, ESK_PAGE_LOG);
-    search.meta.region.envelope.table = BARE_TABLE;
-    search.meta.region.envelope.seals = &esk_seals_running;
-    search.meta.region.envelope.seed = entry.seed;
-    search.meta.region.envelope.checksum = volume->checksum;
-    int status = head_find(&search);
-    if (status == ESK_NOT_FOUND) {
-        if ((esk_volume_flags(volume) & ESK_MOUNT_READ_ONLY) != 0) {
-            return ESK_E_READ_ONLY;
-        }
-        if (ESK_SHAPED(false, true)) {
-            bare_take(volume, bare, &entry); /* a torn head may be there */
-        }
-    } else if (status == ESK_OK) {
-        memcpy(head, search.page + ESK_ENVELOPE_BYTES, ESK_KV_HEAD_BYTES);
-    } else {
-        return status;
-    }
+    ESK_TRY(store_find(volume, bare, wanted, &entry));
     volume->half_valid = 3; /* mounted, with an empty catalog */
     ESK_TRY(esk_volume_memory(volume, &memory));
-    status = esk_kv_take_up(kv, volume, &memory, &entry, config);
+    int status = esk_kv_take_up(kv, volume, &memory, &entry, config);
     if (status != ESK_OK) {
         volume->half_valid = 0;
     }

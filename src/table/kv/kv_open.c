@@ -5,6 +5,7 @@
 #include "table/kv/kv_open.h"
 #include "base/arena.h"
 #include "base/counter.h"
+#include "base/inline.h"
 #include "table/kv/kv_replay.h"
 #include "volume/volume.h"
 #include "volume/volume_format.h"
@@ -138,7 +139,9 @@ void esk_kv_ring_config(const struct esk_kv_entry *entry,
     config->refuse = true;
 }
 
-static int log_mount(struct esk_kv *kv, const struct esk_kv_entry *entry) {
+/// Apart: its configuration is on the stack during the mount alone.
+static ESK_APART_IN_ALL int log_mount(struct esk_kv *kv,
+                                      const struct esk_kv_entry *entry) {
     struct esk_ring_config config;
     esk_kv_ring_config(entry, &config);
     ESK_TRY(esk_ring_open(&kv->log, kv->table.volume, &config, &kv->stats,
@@ -200,21 +203,29 @@ static int next_block_look(struct esk_kv *kv) {
     return status == ESK_E_IO ? status : ESK_OK;
 }
 
+/// Walks once more for what is lost: nothing is taken from records, and what
+/// the first walk found of tail marks and evicted keys stays.
+static int walk_repeat(struct esk_kv *kv, struct esk_kv_walk *walk) {
+    walk->record = esk_kv_record_pass;
+    walk->counts = false;
+    walk->batch_is_whole = false;
+    walk->batch_end_offset = 0;
+    walk->batch_end = 0;
+    walk->pages = 0;
+    walk->pages_lost = 0;
+    return esk_kv_walk(kv, walk);
+}
+
 /// Drops what is before the last tail mark, and counts the pages that are lost.
 /// Where the mark passed a block whose erase was cut, pages seem to be lost
 /// that do not count any more: the walk is repeated without them.
-static int tail_drop(struct esk_kv *kv, const struct esk_kv_walk *walk) {
-    struct esk_kv_walk again;
+static int tail_drop(struct esk_kv *kv, struct esk_kv_walk *walk) {
     uint32_t lost = walk->pages_lost + esk_kv_walk_lost_first(kv, walk);
     bool is_passed = walk->tail > kv->log.tail;
     esk_ring_drop(&kv->log, walk->tail);
     if (lost > 0 && is_passed) {
-        memset(&again, 0, sizeof again);
-        again.record = esk_kv_record_pass;
-        again.from = walk->from;
-        again.is_rooted = walk->is_rooted;
-        ESK_TRY(esk_kv_walk(kv, &again));
-        lost = again.pages_lost + esk_kv_walk_lost_first(kv, &again);
+        ESK_TRY(walk_repeat(kv, walk));
+        lost = walk->pages_lost + esk_kv_walk_lost_first(kv, walk);
     }
     kv->pages_lost = lost;
     return ESK_OK;

@@ -15,6 +15,7 @@
 /// A record that does not end in its page, of which a copy follows, is taken
 /// from the copy: when the page failed, what it had there may have been given
 /// up.
+#include "base/inline.h"
 #include "table/kv/kv_replay.h"
 
 /// Takes what a tail mark says, which stands in the page at `position`.
@@ -103,12 +104,13 @@ static int copy_look(struct esk_kv *kv, uint32_t position, uint32_t end) {
     return next == stream ? ESK_E_CORRUPT : ESK_OK;
 }
 
-/// Reads a batch from behind a record of it on, up to its last record.
+/// Reads a batch from behind a record of it on, up to its last record. Apart:
+/// its record is on the stack during a batch alone.
 /// position  where that record begins; bytes: of it.
 /// Returns   ESK_OK; ESK_E_IO: else the walk knows whether the batch is whole.
-static int batch_read(struct esk_kv *kv, struct esk_kv_walk *walk,
-                      uint32_t position, struct esk_kv_place place,
-                      uint32_t bytes) {
+static ESK_APART_IN_ALL int
+batch_read(struct esk_kv *kv, struct esk_kv_walk *walk, uint32_t position,
+           struct esk_kv_place place, uint32_t bytes) {
     struct esk_kv_record record;
     struct esk_kv_place next = place;
     int status = ESK_OK;
