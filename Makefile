@@ -256,7 +256,7 @@ mcu: setup-tools ## tests and figures on microcontrollers; OUT=file.json
 	@scripts/mcu $(if $(OUT),--out $(OUT),--data sea_surface_temp)
 
 .PHONY: uno
-uno: setup-package ## an Arduino Uno's sketch and 50 supply cuts; CUTS=N OUT=
+uno: setup-package ## an Arduino Uno's sketches, 50 supply cuts each; CUTS=N OUT=
 	@scripts/uno --seed $(SEED) $(if $(OUT),--out $(OUT)) \
 	    $(if $(filter file,$(origin CUTS)),,--cuts $(CUTS))
 

@@ -58,7 +58,12 @@ enum nor_table {
 
 enum { NOR_MACRONIX = 0xC2, NOR_WINBOND = 0xEF };
 enum { NOR_PLAIN = ESK_SPI_NOR_PLAIN };
-enum { NOR_PLAIN_PAGE = 256, NOR_PLAIN_BLOCK_PAGES = 16 };
+_Static_assert(ESK_SPI_NOR_PLAIN_PAGE == 128 || ESK_SPI_NOR_PLAIN_PAGE == 256,
+               "a program within a page stays within the chip's");
+enum {
+    NOR_PLAIN_PAGE = ESK_SPI_NOR_PLAIN_PAGE,
+    NOR_PLAIN_BLOCK_PAGES = 4096 / NOR_PLAIN_PAGE,
+};
 #define NOR_SMALL_BYTES 0x1000000u ///< what three address bytes reach
 
 static const struct esk_spi_ready nor_ready = {

@@ -33,6 +33,10 @@
 #ifndef ESK_SPI_NOR_PLAIN
 #define ESK_SPI_NOR_PLAIN 0
 #endif
+/// EskerDB's page there: 256, or 128.
+#ifndef ESK_SPI_NOR_PLAIN_PAGE
+#define ESK_SPI_NOR_PLAIN_PAGE 256
+#endif
 
 #ifdef __cplusplus
 extern "C" {

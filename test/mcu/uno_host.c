@@ -4,18 +4,17 @@
 /// Runs a sketch on an Arduino Uno in libsimavr, with SPI NOR at pin 10.
 ///
 ///     uno_host [options] sketch.elf
+///       --sketch NAME    LoggerUno unless given
 ///       --chip NAME      of port/models; W25Q64JV unless given
 ///       --cuts N         cuts the supply N times, alternately at any cycle and
 ///                        within a program or an erase
 ///       --cut-cycles C   within C cycles of a start
 ///       --cut-calls K    within the first K programs and erases of a start
-///       --recent R       rows requested after each start
 ///       --last-cycles C  length of the last life, which is not cut
 ///       --seed S
 ///
-/// The sketch prints `@ T` when it has started; then `A B` is typed, which
-/// requests the rows from A on. Both inputs read other millivolts each time.
-/// The output, a line each:
+/// uno_logger.c and uno_settings.c say what is typed to a sketch. Both inputs
+/// read other millivolts each time. The output, a line each:
 ///
 ///     life N          the supply is on, the RAM is painted
 ///     > TEXT          a whole line of the sketch
@@ -35,6 +34,7 @@
 #include "bench/mcu/simavr_chip.h"
 #include "bench/mcu/simavr_host.h"
 #include "bench/mcu/simavr_spi.h"
+#include "test/mcu/uno_host.h"
 
 enum { SELECT_PIN = 2 }; /* PB2, the board's pin 10 */
 enum { SRAM = 0x100, PAINT = 0xA5, SUPPLY_MV = 5000 };
@@ -42,10 +42,10 @@ enum { SRAM = 0x100, PAINT = 0xA5, SUPPLY_MV = 5000 };
 static struct {
     elf_firmware_t firmware;
     const char *chip;
+    const struct uno_user *user;
     uint32_t cuts;
     uint32_t cut_cycles;
     uint32_t cut_calls;
-    uint32_t recent;
     uint64_t last_cycles;
     uint32_t stack_bytes;
     bool last; ///< this life is not cut
@@ -55,24 +55,12 @@ void host_profile_dump(struct host *host, const char *line) {
     (void)host, (void)line;
 }
 
-static void type(struct host *host, const char *text) {
+void uno_type(struct host *host, const char *text) {
     avr_irq_t *input =
         avr_io_getirq(host->avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_INPUT);
     printf("< %s", text);
     for (; *text != '\0'; text++) {
         avr_raise_irq(input, (uint8_t)*text);
-    }
-}
-
-/// After a start the newest rows are requested, in the last life all.
-static void line_came(struct host *host) {
-    char asks[32];
-    printf("> %s\n", host->line);
-    if (host->line[0] == '@') {
-        unsigned long next = strtoul(host->line + 1, NULL, 10);
-        unsigned long from = next > uno.recent ? next - uno.recent : 0;
-        snprintf(asks, sizeof asks, "%lu 4294967295\n", uno.last ? 0 : from);
-        type(host, asks);
     }
 }
 
@@ -82,7 +70,8 @@ static void byte_came(struct avr_irq_t *irq, uint32_t byte, void *context) {
     if (byte == '\n') {
         host->line[host->line_bytes] = '\0';
         host->line_bytes = 0;
-        line_came(host);
+        printf("> %s\n", host->line);
+        uno.user->line_came(host, uno.last);
     } else if (byte != '\r' && host->line_bytes + 1 < HOST_LINE_BYTES) {
         host->line[host->line_bytes++] = (char)byte;
     }
@@ -174,19 +163,29 @@ static void uno_run(struct host *host) {
     printf("stack %u\ntorn %u %u\n", uno.stack_bytes, torn[0], torn[1]);
 }
 
+static const struct uno_user *user_of(const char *sketch) {
+    static const struct uno_user *const users[] = {&uno_logger, &uno_settings};
+    for (size_t i = 0; i < sizeof users / sizeof users[0]; i++) {
+        if (strcmp(users[i]->sketch, sketch) == 0) {
+            return users[i];
+        }
+    }
+    host_die("unknown sketch", sketch);
+}
+
 static void option_take(struct host *host, char **at) {
     const char *value = at[1] != NULL ? at[1] : "";
     uint32_t number = (uint32_t)strtoul(value, NULL, 10);
     if (strcmp(at[0], "--chip") == 0) {
         uno.chip = value;
+    } else if (strcmp(at[0], "--sketch") == 0) {
+        uno.user = user_of(value);
     } else if (strcmp(at[0], "--cuts") == 0) {
         uno.cuts = number;
     } else if (strcmp(at[0], "--cut-cycles") == 0) {
         uno.cut_cycles = number;
     } else if (strcmp(at[0], "--cut-calls") == 0) {
         uno.cut_calls = number;
-    } else if (strcmp(at[0], "--recent") == 0) {
-        uno.recent = number;
     } else if (strcmp(at[0], "--last-cycles") == 0) {
         uno.last_cycles = number;
     } else if (strcmp(at[0], "--seed") == 0) {
@@ -201,7 +200,7 @@ int main(int count, char **arguments) {
     uno.chip = "W25Q64JV";
     uno.cut_cycles = 2 * HOST_HZ;
     uno.cut_calls = 8;
-    uno.recent = 40;
+    uno.user = &uno_logger;
     uno.last_cycles = HOST_HZ;
     for (int i = 1; i + 1 < count; i += 2) {
         option_take(&host, arguments + i);
