@@ -278,6 +278,9 @@ static bool row_put_whole(struct packed_call *call, bool rest) {
         if (whole_put(call)) {
             return true;
         }
+        if (rest) {
+            return false; /* the zeros behind it begin here */
+        }
     }
     state->at = at;
     state->bit = bit;
@@ -320,7 +323,9 @@ static int cell_begin(struct packed_call *call, uint16_t cell) {
     struct esk_packed_state *state = call->state;
     int16_t saved =
         (state->flags & PACKED_WHOLE) != 0 ? SAVED_POOR : SAVED_START;
-    if (!packed_cell_fits(call->packed, cell, call->limit)) {
+    uint16_t last = cell | call->packed->cell_mask;
+    if (!packed_cell_fits(call->packed, cell,
+                          last < call->limit ? last : call->limit)) {
         return ESK_FULL;
     }
     state->at = cell;

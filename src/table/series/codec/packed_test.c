@@ -422,6 +422,26 @@ ESK_TEST(packed_row_of_zeros_is_no_end) {
     table_free();
 }
 
+/// The second row of a cell is zero, and its first one says that all are whole.
+ESK_TEST(packed_row_of_zeros_leaves_no_row_of_old_scales) {
+    for (uint32_t phase = 0; phase < 60; phase++) {
+        ESK_CONTEXT("phase %u", phase);
+        table_free();
+        for (int i = 0; i < 5; i++) {
+            field_add(i == 0 ? 4 : 2, ESK_PACKED_DELTA);
+        }
+        table_make(256, (uint16_t)(64u << phase % 3), 1);
+        for (uint32_t i = 0; i < 120; i++) {
+            for (int j = 0; j < 12; j++) {
+                bool is_zero = (i + phase) % 20 == 19;
+                fix.rows[i][j] = (uint8_t)(is_zero ? 0 : draw(256));
+            }
+        }
+        round_trip(120, 0);
+    }
+    table_free();
+}
+
 ESK_TEST(packed_words_are_integers_of_four_bytes_with_a_change) {
     for (uint16_t bytes = 1; bytes <= 8; bytes++) {
         for (uint8_t mode = 0; mode <= ESK_PACKED_DECIMAL_MAX; mode++) {
