@@ -303,14 +303,31 @@ static int call_make(enum call call) {
                                          sizeof value, NULL, NULL);
 }
 
+/// A table after 700 changes, and its medium.
+static struct esk_model_kv filled;
+static struct esk_sim *filled_medium;
+
+static void fill(unsigned run) {
+    start(run, 7);
+    for (unsigned i = 0; i < 700; i++) {
+        ESK_CHECK_INT(esk_model_kv_step(&model), ESK_OK);
+    }
+    ESK_CHECK_INT(esk_model_kv_sync(&model), ESK_OK);
+    esk_sim_destroy(filled_medium);
+    ESK_CHECK_INT(esk_sim_clone(&filled_medium, model.sim), ESK_OK);
+    filled = model;
+}
+
+/// Sets the model, which is where it was, to the state that was filled.
+static void fill_again(void) {
+    esk_sim_restore(model.sim, filled_medium);
+    model = filled;
+}
+
 static void reads_fail(unsigned run, enum call call, enum read_failure how) {
     uint32_t step = esk_test_rounds(3, 1);
     for (uint32_t read = 1 + call % step; read < 120; read += step) {
-        start(run, 7);
-        for (unsigned i = 0; i < 700; i++) {
-            ESK_CHECK_INT(esk_model_kv_step(&model), ESK_OK);
-        }
-        ESK_CHECK_INT(esk_model_kv_sync(&model), ESK_OK);
+        fill_again();
         failing_device_make(&front, model.device);
         model.device = &front;
         ESK_CHECK_INT(call_make(OPEN), ESK_OK);
@@ -338,6 +355,7 @@ static void reads_fail(unsigned run, enum call call, enum read_failure how) {
 
 ESK_TEST(reads_that_fail_in_a_call_lose_nothing) {
     for (unsigned run = 0; run < RUNS; run++) {
+        fill(run);
         for (enum call call = 0; call < CALLS; call++) {
             reads_fail(run, call, READ_BROKEN);
         }
@@ -345,8 +363,9 @@ ESK_TEST(reads_that_fail_in_a_call_lose_nothing) {
 }
 
 ESK_TEST(pages_that_cannot_be_read_for_a_while_do_not_end_a_call_badly) {
-    for (enum call call = OPEN + 1; call < PUT; call++) {
-        for (unsigned run = 0; run < RUNS; run++) {
+    for (unsigned run = 0; run < RUNS; run++) {
+        fill(run);
+        for (enum call call = OPEN + 1; call < PUT; call++) {
             reads_fail(run, call, READ_CORRUPT);
         }
     }
@@ -354,11 +373,7 @@ ESK_TEST(pages_that_cannot_be_read_for_a_while_do_not_end_a_call_badly) {
 
 /// An open counts again what lives after it has given up keys.
 ESK_TEST(a_read_that_fails_while_records_are_counted_is_an_error) {
-    start(1, 7);
-    for (unsigned i = 0; i < 700; i++) {
-        ESK_CHECK_INT(esk_model_kv_step(&model), ESK_OK);
-    }
-    ESK_CHECK_INT(esk_model_kv_sync(&model), ESK_OK);
+    fill(1);
     failing_device_make(&front, model.device);
     ESK_CHECK_INT(call_make(OPEN), ESK_OK);
     uint32_t live = model.kv->live;
