@@ -37,7 +37,7 @@ _LEAF_BYTES = _ENVELOPE_BYTES + 10  # without entries
 _NODES_BYTES = 2 * _ENVELOPE_BYTES + 93  # inner node, root
 _SEGMENT = 1 + 1 / 32  # of a round: a sixteenth, begun
 _LOOKUP = 2.5  # page reads
-_SAMPLE_RECORDS = 6000  # that are laid out
+_SAMPLE_RECORDS = 3000  # that are laid out
 
 
 @dataclass(frozen=True)
@@ -355,7 +355,7 @@ class _Flow:
         few = _SAMPLE_RECORDS * self.need.record // self.room
         sample = max(4, min(64, few))
         low, high = 0.0, self.room / self.need.record
-        for _ in range(20):
+        for _ in range(14):
             middle = (low + high) / 2
             if self._lay(self.moves(rates, middle), sample)[0] > middle:
                 low = middle

@@ -24,8 +24,14 @@ SECTOR = 4096
 
 
 def zipf(keys):
+    """The first keys one by one, then in groups that differ by a tenth."""
     weights = [1 / (i + 1) ** 0.99 for i in range(keys)]
-    return [(1, weight / sum(weights)) for weight in weights]
+    whole, rates, at = sum(weights), [], 0
+    while at < keys:
+        end = min(keys, at + 1 + at // 10)
+        rates.append((end - at, sum(weights[at:end]) / whole / (end - at)))
+        at = end
+    return rates
 
 
 LOADS = {"uniform": uniform, "zipf": zipf, "4 hot keys": hot}
@@ -107,7 +113,7 @@ def test_plan_is_near_a_table_of_another_medium(geometry, keys, every):
     ):
         volume.create_kv("set", blocks=blocks, live_percent=95)
         with volume.open_kv("set", keys=keys) as kv:
-            updates = 24 * blocks * geometry.block_pages * every
+            updates = 8 * blocks * geometry.block_pages * every
             for i in range(2 * updates):
                 if i == updates:
                     before = chip.counters
