@@ -383,3 +383,12 @@ def test_each_value_of_an_extreme_is_computed_once(engines):
     (plain,) = engine.prepare(f"SELECT {value} FROM t")
     (most,) = engine.prepare(f"SELECT max({value}, k) FROM t")
     assert len(most.code.bytes) - len(plain.code.bytes) < 32
+
+
+def test_an_extreme_of_texts_of_rows_that_never_are_is_compiled(engines):
+    engine, _ = engines
+    sql = (
+        "SELECT max(x.s, x.s) FROM u LEFT JOIN r AS x ON length(x.s) = u.a "
+        "WHERE length(x.s) >= 661"
+    )
+    assert run(engine, sql) == []

@@ -307,7 +307,13 @@ class Expressions:
 
     def _extreme(self, expr: e.Extreme, r: int, width: int = SLOT) -> None:
         """width  of texts: the bytes that the value is to have."""
-        items = [self.slots(item, None, width) for item in expr.items]
+        count = -(-width // SLOT)
+        items = [
+            self.slots(item, None, width)
+            if item.type.kind == expr.type.kind or count == 1
+            else [self.null()] * count
+            for item in expr.items
+        ]
         done = Label()
         for place, slots in enumerate(items):
             following = Label()
