@@ -167,17 +167,15 @@ struct esk_kv_bare {
 /// device becomes an empty store. To be called after each reset.
 ///
 /// kv, config  as for esk_kv_open.
-/// volume      out, not a mounted one: for esk_volume_step and
-///             esk_volume_unmount, and with an empty catalog.
+/// volume      out, not a mounted one: for esk_volume_step and _unmount.
 /// flags       enum esk_mount_flags.
 /// bare        of a new store; a store that is there keeps its own values.
 /// arena       as for esk_volume_mount: ESK_KV_BARE_ARENA_BYTES.
-/// Needs       that nothing else has the device open: of two stores each would
-///             write over the other's records.
+/// Needs       that no other store has the device open: both would write to it.
 /// Returns     as esk_kv_open; ESK_E_FOREIGN: the device has other data;
-///             ESK_E_CORRUPT: a store of which no head is valid;
-///             ESK_E_GEOMETRY; ESK_E_VERSION; ESK_E_SCHEMA: not the store of
-///             the program's shape. Nothing is erased then.
+///             ESK_E_CORRUPT: no head of the store is valid; ESK_E_GEOMETRY;
+///             ESK_E_VERSION; ESK_E_SCHEMA: not the store of the program's
+///             shape. Nothing is erased then.
 /// Costs       2 or 3 reads of a page, 2 of each blank one before it; then as
 ///             esk_kv_open. Of a blank device 2 reads of every page.
 int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,

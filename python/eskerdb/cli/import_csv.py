@@ -168,11 +168,7 @@ def import_csv(
             made = _Made(volume, table, create, image if new else None)
             with made.or_nothing(), _open(volume, table) as opened:
                 done = _fill(opened, source, resume, duplicates, create)
-                advice = (
-                    packing_advice(opened, source)
-                    if create and isinstance(source, CsvFile)
-                    else ""
-                )
+                advice = packing_advice(opened, source) if create else ""
     except Fault as fault:
         complain(str(fault))
         raise typer.Exit(1) from None

@@ -26,10 +26,12 @@ _ROWS_LEAST = 1000  # fewer do not show how a series packs
 _TIMES_LEAST = 1.5  # the rows of a raw page: less is not worth the work
 
 
-def packing_advice(opened: Any, source: CsvFile) -> str:
-    """Says what packed pages would save a raw series; "": too little, or too
-    few rows to say."""
-    if not isinstance(opened, Series) or opened.table.codec != "raw":
+def packing_advice(opened: Any, source: object) -> str:
+    """Says what packed pages would save a raw series; "": too little, too few
+    rows to say, or no series and no CsvFile."""
+    if not (isinstance(opened, Series) and isinstance(source, CsvFile)):
+        return ""
+    if opened.table.codec != "raw":
         return ""
     codec = opened.codec
     rows = first_rows(source, codec)
