@@ -15,6 +15,7 @@ enum {
     SIDE_BLOCKS = 6,
     MAKE_TRIES = 40,
     SIDE_ROWS = 3,
+    SIDE_FILLS = 7,
     SIDE_ARENA_BYTES = 4096, ///< in addition to its page frames
     SYNCS_ALIKE = 64,        ///< rows, about, between two drawn intervals
 };
@@ -90,8 +91,10 @@ int cut_side_step(struct esk_model_series *model, struct cut_side *side) {
     if (!side->exists) {
         return side_create(model, side);
     }
-    return esk_model_series_random(model, 3) == 0 ? side_drop(model, side)
-                                                  : side_fill(model, side);
+    /* Before it drops rows itself: a fill may take a page of 12. */
+    bool drops = esk_model_series_random(model, 3) == 0 ||
+                 side->rows >= SIDE_FILLS * SIDE_ROWS;
+    return drops ? side_drop(model, side) : side_fill(model, side);
 }
 
 /// Checks that the side table has its synced rows, then a prefix.
