@@ -143,8 +143,10 @@ static void open_on(const struct kv_set *set, uint8_t flags,
     const struct esk_kv_bare bare = {.id = 1,
                                      .live_percent = set->live_percent};
     const struct esk_device *device = esk_sim_device(sim);
+    /* A reader writes no index: all that it replays has to fit its RAM. */
+    bool reads_only = (flags & ESK_MOUNT_READ_ONLY) != 0;
     const struct esk_kv_config config = {
-        .keys = pending_keys(set),
+        .keys = reads_only ? set->keys : pending_keys(set),
         .part = set->table_bytes != 0 ? &esk_kv_part_index : NULL,
         .replay_pages = set->replay_pages};
     if (set->bare) {

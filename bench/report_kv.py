@@ -39,8 +39,9 @@ batches of four changes, 2,000 calls of a cursor that reads at most 8 keys a
 call, and 2,000 updates with esk_volume_step(1) before each until none is due.
 Deletes and batches are synced. Last come 1,000 opens of the table, 100 of a
 store, with up to 15 or 63 updates between them, and as many readers: read-only
-mounts, which check after four updates whether the writer has passed them. Wear
-is that of the log's blocks after more than 25 rounds, before these opens.
+mounts with RAM for all keys, which check after four updates whether the writer
+has passed them. Wear is that of the log's blocks after more than 25 rounds,
+before these opens.
 
 *Page reads* are the table's own count, `page_reads` of `esk_kv_stats`: reads of
 whole pages. All other reads are what the medium was asked for: by the mount of
