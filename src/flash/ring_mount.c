@@ -26,7 +26,7 @@
 #include "flash/ring.h"
 
 enum {
-    QUICK_BLOCKS = 3, ///< blocks of a window that are read at more pages; most
+    QUICK_BLOCKS = 3, ///< oldest blocks that are read at more pages; most
                       ///< blank blocks in a step of the binary search
     OLDER_MARKED = 2, ///< blocks of a lap ago that end a search; a block whose
                       ///< erase failed has its old pages, and its mark may have
@@ -165,13 +165,6 @@ static uint32_t block_position(struct search *search, uint32_t at,
     return best;
 }
 
-/// How a block of a window behind `good` ones that are not bad is read: the
-/// first ones whole, as the first page of the head's or the oldest block may be
-/// torn; `others` like that.
-static enum look look_at(uint8_t good, enum look others) {
-    return good < QUICK_BLOCKS ? LOOK_WHOLE : others;
-}
-
 /// The number of the last block, counted from the origin, that continues the
 /// count; by a binary search.
 static uint32_t edge_find(struct search *search, enum trust trust) {
@@ -209,7 +202,8 @@ static uint32_t edge_find(struct search *search, enum trust trust) {
 
 /// Searches a window of blocks, from position `at` on, for the origin of the
 /// count: the first block with a valid page. A bad block, which may be from any
-/// lap, is taken only if there is no other.
+/// lap, is taken only if there is no other. Of a run of damaged blocks the last
+/// one is read whole: the damage may end in it, before newer pages.
 /// behind   the blocks are behind the edge: takes one that continues the count
 ///          or is newer. Searches past the origin as well, whose erase may have
 ///          failed.
@@ -218,7 +212,9 @@ static bool origin_find(struct search *search, uint32_t at, bool behind) {
     const struct esk_ring *ring = search->ring;
     uint16_t window = (uint16_t)(esk_ring_window(ring) + 1u);
     uint32_t bad = POSITION_NONE;
-    uint8_t good = 0;
+    uint32_t passed = POSITION_NONE; /* the last block, if it is in a run */
+    bool was_odd = false;
+    bool is_first = true;
     uint8_t proof = esk_volume_keeps_marks(ring->region.volume)
                         ? OLDER_MARKED
                         : ESK_RING_WORN_MAX;
@@ -229,14 +225,25 @@ static bool origin_find(struct search *search, uint32_t at, bool behind) {
     for (uint16_t i = 0; i < window; i++) {
         /* The head's block may be the first one: its first pages may be lost,
            and look erased. */
-        uint32_t found = block_position(
-            search, at, VALID, good == 0 ? LOOK_ALL : look_at(good, LOOK_ENDS));
-        if (good < QUICK_BLOCKS && !esk_ring_block_is_bad(ring, at)) {
-            good++;
+        uint32_t found =
+            block_position(search, at, VALID, is_first ? LOOK_ALL : LOOK_ENDS);
+        bool is_bad = esk_ring_block_is_bad(ring, at);
+        bool is_older = behind && found < at;
+        bool is_odd = search->odd;
+        if (passed != POSITION_NONE && !is_bad &&
+            (is_older || (was_odd && !is_odd))) {
+            uint32_t last = block_position(search, passed, VALID, LOOK_ALL);
+            if (last != POSITION_NONE && !(behind && last < passed)) {
+                found = last;
+                is_older = false;
+            }
+        }
+        if (!is_bad) {
+            passed = is_first || found != POSITION_NONE ? POSITION_NONE : at;
+            was_odd = is_odd;
+            is_first = false;
         }
         if (found != POSITION_NONE) {
-            bool is_bad = esk_ring_block_is_bad(ring, at);
-            bool is_older = behind && found < at;
             if (is_bad && !is_older) {
                 bad = found;
             } else if (!is_older) {
@@ -402,8 +409,9 @@ static uint32_t tail_find(struct search *search, uint32_t hint) {
 
     for (uint16_t i = 0; i <= window && at < ring->head; i++) {
         bool bad = esk_ring_block_is_bad(ring, at);
-        enum esk_header holds =
-            block_holds(search, at, look_at(good, LOOK_FEW));
+        /* The oldest block's first page may be torn. */
+        enum esk_header holds = block_holds(
+            search, at, good < QUICK_BLOCKS ? LOOK_WHOLE : LOOK_FEW);
         good = (uint8_t)(good + (!bad && good < QUICK_BLOCKS ? 1 : 0));
         if (holds == ESK_HEADER_PAGE && !(bad && drops)) {
             oldest = tail;

@@ -194,19 +194,28 @@ ESK_TEST(ring_mount_is_not_fooled_by_damaged_pages_or_blocks) {
     }
 }
 
-/// Mounts the ring of `geometry` after all pages but the newest of its newest
-/// block, number `block`, were overwritten with `value`.
+/// Mounts the ring of `geometry` after `whole` blocks were overwritten with
+/// `value`, and behind them all pages but the newest of the newest block, number
+/// `block`.
 static void newest_check(const struct esk_geometry *geometry, uint32_t block,
-                         uint32_t damaged, uint8_t value) {
+                         uint32_t whole, uint32_t damaged, uint8_t value) {
     struct ring_fixture fixture;
     uint8_t bytes[128];
     uint32_t start = block * geometry->block_pages;
-    ESK_CONTEXT("flags %u, block %u, %u pages of %02X", geometry->flags,
-                (unsigned)block, (unsigned)damaged, value);
+    ESK_CONTEXT("flags %u, block %u, %u blocks and %u pages of %02X",
+                geometry->flags, (unsigned)block, (unsigned)whole,
+                (unsigned)damaged, value);
     memset(bytes, value, sizeof bytes);
     ring_fixture_start(&fixture, geometry);
+    for (uint32_t i = 0; i < geometry->block_count; i++) {
+        ESK_CHECK_INT(
+            fixture.volume.device->ops->erase(fixture.volume.device, i),
+            ESK_OK);
+    }
+    ring_fixture_mount(&fixture);
     ring_fixture_append_many(&fixture, start + damaged + 1);
-    for (uint32_t at = start; at < start + damaged; at++) {
+    for (uint32_t at = start - whole * geometry->block_pages;
+         at < start + damaged; at++) {
         ESK_CHECK_INT(esk_sim_poke(fixture.sim,
                                    esk_ring_page(&fixture.ring, at), 0, bytes,
                                    sizeof bytes),
@@ -217,22 +226,40 @@ static void newest_check(const struct esk_geometry *geometry, uint32_t block,
     ring_fixture_end(&fixture);
 }
 
+static const struct esk_geometry large_media[] = {
+    ESK_NOR(BLOCKS + FIRST, 4 * PAGES, 128),
+    ESK_CARD(BLOCKS + FIRST, 4 * PAGES, 128)};
+static const uint8_t lost_values[] = {0, 0x5A, 0xFF};
+
 /// The pages of the newest block may all be lost but one, and look erased.
 ESK_TEST(ring_mount_finds_the_newest_page_behind_damaged_ones_of_its_block) {
-    static const struct esk_geometry media[] = {
-        ESK_NOR(BLOCKS + FIRST, 4 * PAGES, 128),
-        ESK_CARD(BLOCKS + FIRST, 4 * PAGES, 128)};
-    static const uint8_t values[] = {0, 0xFF};
-    for (uint32_t i = 0; i < 4; i++) {
-        for (uint32_t damaged = 1; damaged < 4 * PAGES - 1; damaged++) {
-            newest_check(&media[i % 2], 2, damaged, values[i / 2]);
-            newest_check(&media[i % 2], 0, damaged, values[i / 2]);
-            newest_check(&media[i % 2], BLOCKS + 2, damaged, values[i / 2]);
+    for (uint32_t i = 0; i < 6; i++) {
+        const struct esk_geometry *geometry = &large_media[i % 2];
+        for (uint32_t lost = 1; lost < 4 * PAGES - 1; lost++) {
+            newest_check(geometry, 2, 0, lost, lost_values[i / 2]);
+            newest_check(geometry, 0, 0, lost, lost_values[i / 2]);
+            newest_check(geometry, BLOCKS + 2, 0, lost, lost_values[i / 2]);
         }
     }
 }
 
-/// Random bytes may look like the header of a page of some other lap.
+/// So may whole blocks before it. In the first lap nothing tells damage from
+/// blocks that were never written, if they look alike: these are left out.
+ESK_TEST(ring_mount_finds_the_newest_page_where_a_run_of_damage_ends) {
+    for (uint32_t i = 0; i < 6; i++) {
+        const struct esk_geometry *geometry = &large_media[i % 2];
+        uint8_t value = lost_values[i / 2];
+        for (uint32_t whole = 1; whole <= 3; whole++) {
+            for (uint32_t lost = 1; lost < 4 * PAGES - 1; lost++) {
+                newest_check(geometry, BLOCKS + 2, whole, lost, value);
+                if (value != 0xFF && i % 2 == 0) {
+                    newest_check(geometry, 4, whole, lost, value);
+                }
+            }
+        }
+    }
+}
+
 ESK_TEST(ring_mount_finds_the_newest_page_behind_bytes_like_a_header) {
     static const struct esk_geometry large =
         ESK_NOR(BLOCKS + FIRST, 4 * PAGES, 128);
@@ -487,10 +514,10 @@ ESK_TEST(ring_reads_few_headers_of_a_block_before_it_erases_it) {
     ring_fixture_end(&fixture);
 }
 
-/// Of a few damaged blocks a mount reads every header, of the others as many
-/// as of a blank block.
+/// Of a few damaged blocks, the last one too, a mount reads every header, of the
+/// others as many as of a blank block.
 ESK_TEST(ring_mount_reads_few_headers_of_a_damaged_oldest_run) {
-    enum { LONG = 64, RUN = ESK_RING_WINDOW_BLOCKS, WHOLE = 3 };
+    enum { LONG = 64, RUN = ESK_RING_WINDOW_BLOCKS, WHOLE = 4 };
     struct esk_geometry geometry = ESK_NOR(WIDE + FIRST, LONG, 128);
     for (enum run_content content = 0; content < RUN_CONTENTS; content++) {
         struct ring_fixture fixture;

@@ -301,7 +301,7 @@ ESK_TEST(kv_reader_check_is_stale_when_an_erase_failed) {
 ESK_TEST(kv_reader_check_goes_on_where_it_ended) {
     static const struct esk_geometry geometry = ESK_NOR(40, 16, 256);
     static const struct esk_kv_spec spec = {.name = "kv", .blocks = 20};
-    enum { PAGES = 200, MOUNT_READS = 80 };
+    enum { PAGES = 200, MOUNT_READS = 96 };
     const struct esk_sim_counters *counters = NULL;
     writer_make(&geometry, &spec);
     counters = esk_sim_counters(sim);
