@@ -21,6 +21,7 @@ KEYS = {"settings": (60, 10), "store": (10_000, 8)}
 TABLE_BYTES = {"16 KB": 16384, "4 KB": 4096}
 CONFIG = re.compile(r"(\d+) B values, (\d+) blocks, pages of (\d+), (.+)")
 SECTOR = 4096
+HEAD_BYTES = 32  # of an arena, where the store is bare
 
 
 def zipf(keys):
@@ -45,7 +46,7 @@ MEASURED = {
 
 
 def planned(dataset, config):
-    name, *options = dataset.split(", ")
+    name, *options = dataset.removesuffix(", bare").split(", ")
     keys, key_bytes = KEYS[name]
     value_bytes, blocks, page, load = CONFIG.fullmatch(config).groups()
     geometry = Geometry(
@@ -73,17 +74,21 @@ def test_plan_is_near_what_was_measured(case):
         )
     }
     shown = {name: f"{100 * error:+.1f} %" for name, error in errors.items()}
-    # Of an index an open reads more or less, as the round stands.
-    opens = errors.pop("opens")
-    assert abs(opens) < (0.15 if made.index_blocks == 0 else 0.45), shown
+    # Of an index an open reads more or less, as the round stands; the plan is
+    # of a table in a volume.
+    is_bare = case[0].endswith(", bare")
+    most = 0.55 if made.index_blocks else 0.25 if is_bare else 0.15
+    assert abs(errors.pop("opens")) < most, shown
     assert max(map(abs, errors.values())) < 0.15, shown
     assert made.programs_most >= found["programs an update, max"]
-    assert made.arena_bytes == pytest.approx(found["RAM, arena"], rel=0.02)
+    arena = made.arena_bytes + (HEAD_BYTES if is_bare else 0)
+    assert arena == pytest.approx(found["RAM, arena"], rel=0.02)
 
 
 def test_measured_cases_are_those_of_the_benchmark():
-    assert len(MEASURED) >= 49
-    assert {case[0] for case in MEASURED} >= {"settings", "store, 4 KB"}
+    assert len(MEASURED) >= 67
+    names = {"settings", "settings, bare", "store, 4 KB"}
+    assert {case[0] for case in MEASURED} >= names
 
 
 NAND = Geometry(

@@ -66,7 +66,7 @@ def volume_or_bare(path):
 
 def is_empty_store(path):
     """Whether no head of a new bare store is valid yet, also for the core."""
-    if not path.name.startswith("bare-new"):
+    if not (path.name.startswith("bare") and "-new" in path.name):
         return False
     try:
         bare_of(path.read_bytes())
