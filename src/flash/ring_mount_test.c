@@ -195,8 +195,8 @@ ESK_TEST(ring_mount_is_not_fooled_by_damaged_pages_or_blocks) {
 }
 
 /// Mounts the ring of `geometry` after `whole` blocks were overwritten with
-/// `value`, and behind them all pages but the newest of the newest block, number
-/// `block`.
+/// `value`, and behind them all pages but the newest of the newest block, which
+/// has the number `block`.
 static void newest_check(const struct esk_geometry *geometry, uint32_t block,
                          uint32_t whole, uint32_t damaged, uint8_t value) {
     struct ring_fixture fixture;
@@ -514,8 +514,8 @@ ESK_TEST(ring_reads_few_headers_of_a_block_before_it_erases_it) {
     ring_fixture_end(&fixture);
 }
 
-/// Of a few damaged blocks, the last one too, a mount reads every header, of the
-/// others as many as of a blank block.
+/// Of a few damaged blocks, the last one too, a mount reads every header, of
+/// the others as many as of a blank block.
 ESK_TEST(ring_mount_reads_few_headers_of_a_damaged_oldest_run) {
     enum { LONG = 64, RUN = ESK_RING_WINDOW_BLOCKS, WHOLE = 4 };
     struct esk_geometry geometry = ESK_NOR(WIDE + FIRST, LONG, 128);

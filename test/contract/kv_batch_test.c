@@ -345,7 +345,7 @@ ESK_TEST(a_batch_survives_programs_that_fail) {
         for (uint32_t seed = 0; has_blocks(run) && seed < esk_test_rounds(3, 8);
              seed++) {
             const struct esk_sim_failures failures = {
-                .program = {.burst_start = 30 + seed * 9, .burst_length = 1}};
+                .program = {.burst_start = 20 + seed * 5, .burst_length = 1}};
             run_make(run, seed);
             ESK_CHECK(failures_run(&failures, 300));
             ESK_CHECK_INT(esk_sim_counters(model.sim)->programs_failed, 1);
