@@ -38,6 +38,10 @@ static int page_previous(const struct esk_series *series,
         if (key < cursor->key_lo) {
             return ESK_END;
         }
+        if (cursor->has_last && key >= cursor->last &&
+            esk_keys_repeat(series) == 0) {
+            continue; /* of a forged page, whose keys do not rise */
+        }
         bytes = esk_row_whole(series, bytes, esk_rows_width(series, page), row);
         if (cursor->matches == NULL || cursor->matches(cursor, bytes)) {
             esk_row_copy(series, row, bytes);
