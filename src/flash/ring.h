@@ -127,9 +127,10 @@ void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
 /// Returns  ESK_OK; ESK_E_IO when a transfer failed twice: nothing is mounted.
 ///          Invalid pages are damage, not failure.
 /// Costs    in header reads, of ESK_ENVELOPE_BYTES bytes: about
-///          log2(blocks), the pages of the block behind the head's and of up to
-///          6 blocks whose first page is not valid, and up to
-///          ESK_RING_PROBES + 1 a block of the window; and about 9 page reads.
+///          log2(blocks), the pages of the block behind the head's, of the last
+///          block of each run without a valid page, and of up to 5 blocks whose
+///          first page is not valid, and up to ESK_RING_PROBES + 1 a block of
+///          the window; and about 9 page reads.
 int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
                    const struct esk_ring_config *config,
                    struct esk_region_stats *stats, uint8_t *page);

@@ -212,9 +212,9 @@ static bool origin_find(struct search *search, uint32_t at, bool behind) {
     const struct esk_ring *ring = search->ring;
     uint16_t window = (uint16_t)(esk_ring_window(ring) + 1u);
     uint32_t bad = POSITION_NONE;
-    uint32_t passed = POSITION_NONE; /* the last block, if it is in a run */
+    uint32_t run = POSITION_NONE; /* its last block, unless read whole */
     bool was_odd = false;
-    bool is_first = true;
+    enum look look = LOOK_ALL; /* the head's block may be the first one */
     uint8_t proof = esk_volume_keeps_marks(ring->region.volume)
                         ? OLDER_MARKED
                         : ESK_RING_WORN_MAX;
@@ -222,38 +222,34 @@ static bool origin_find(struct search *search, uint32_t at, bool behind) {
     if (window > blocks(search)) {
         window = (uint16_t)blocks(search);
     }
-    for (uint16_t i = 0; i < window; i++) {
-        /* The head's block may be the first one: its first pages may be lost,
-           and look erased. */
-        uint32_t found =
-            block_position(search, at, VALID, is_first ? LOOK_ALL : LOOK_ENDS);
-        bool is_bad = esk_ring_block_is_bad(ring, at);
+    uint32_t end = at + (uint32_t)window * block_pages(search);
+    for (; at != end; at += block_pages(search)) {
+        uint32_t found = block_position(search, at, VALID, look);
         bool is_older = behind && found < at;
-        bool is_odd = search->odd;
-        if (passed != POSITION_NONE && !is_bad &&
-            (is_older || (was_odd && !is_odd))) {
-            uint32_t last = block_position(search, passed, VALID, LOOK_ALL);
-            if (last != POSITION_NONE && !(behind && last < passed)) {
-                found = last;
-                is_older = false;
-            }
-        }
-        if (!is_bad) {
-            passed = is_first || found != POSITION_NONE ? POSITION_NONE : at;
-            was_odd = is_odd;
-            is_first = false;
-        }
-        if (found != POSITION_NONE) {
-            if (is_bad && !is_older) {
+        if (esk_ring_block_is_bad(ring, at)) {
+            if (found != POSITION_NONE && !is_older) {
                 bad = found;
-            } else if (!is_older) {
-                search->origin = found;
-                return true;
-            } else if (!is_bad && --proof == 0) {
-                break;
             }
+            continue;
         }
-        at += block_pages(search);
+        if (found != POSITION_NONE && !is_older) {
+            search->origin = found;
+            return true;
+        }
+        bool is_end = is_older || (was_odd && !search->odd);
+        was_odd = search->odd;
+        if (is_end && run != POSITION_NONE) {
+            /* Back to the run's last block, and from there on again. */
+            at = run - block_pages(search);
+            run = POSITION_NONE;
+            look = LOOK_ALL;
+            continue;
+        }
+        run = look == LOOK_ALL || is_older ? POSITION_NONE : at;
+        look = LOOK_ENDS;
+        if (is_older && --proof == 0) {
+            break;
+        }
     }
     if (bad != POSITION_NONE) {
         search->origin = bad;
