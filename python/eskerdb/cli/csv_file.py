@@ -34,16 +34,27 @@ class Fault(Exception):
     """A fault of a file: where, what is wrong, and what to do."""
 
 
-def fault_at(
-    path: Path, line: int, what: str, column: str | None, kind: type[Fault]
-) -> Fault:
-    """Makes a Fault of a line of a file, counted from 1."""
-    where = f"column '{column}': " if column else ""
-    return kind(f"{path}:{line}: {where}{what}")
-
-
 class Refused(Fault):
     """A row that fits the types of the columns but that the table refuses."""
+
+
+class NamedFile:
+    """A file whose faults name its line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+
+    def fault(
+        self,
+        line: int,
+        what: str,
+        column: str | None = None,
+        kind: type[Fault] = Fault,
+    ) -> Fault:
+        """Makes a Fault at `line`, counted from 1."""
+        where = f"column '{column}': " if column else ""
+        return kind(f"{self.path}:{line}: {where}{what}")
 
 
 @dataclass
@@ -62,7 +73,7 @@ class Batch:
     lines: Any
 
 
-class CsvFile:
+class CsvFile(NamedFile):
     """A CSV file: UTF-8, comma separated, quoted as RFC 4180 says.
 
     header     the column names of the first line
@@ -75,8 +86,7 @@ class CsvFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.name = path.name
+        super().__init__(path)
         self.header: list[str] = []
         self._piped: bytes | None = None
         csv.field_size_limit(_FIELD_BYTES_MAX)
@@ -119,16 +129,6 @@ class CsvFile:
                     "is named twice; give every column its own name",
                     name,
                 )
-
-    def fault(
-        self,
-        line: int,
-        what: str,
-        column: str | None = None,
-        kind: type[Fault] = Fault,
-    ) -> Fault:
-        """Makes a Fault at `line`, counted from 1."""
-        return fault_at(self.path, line, what, column, kind)
 
     def batches(self, codec: RowCodec) -> Iterator[Batch]:
         """Yields the file's rows, packed for a table.

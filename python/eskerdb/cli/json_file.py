@@ -15,22 +15,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from eskerdb.cli.csv_file import Fault, fault_at
+from eskerdb.cli.csv_file import Fault, NamedFile
 from eskerdb.kv_value import COLUMNS
 
 SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
-class JsonFile:
+class JsonFile(NamedFile):
     """The file's keys as records of a CSV file with COLUMNS as its header.
 
     Raises Fault when the file cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self.header = list(COLUMNS)
-        self.name = path.name
         try:
             self._bytes = path.read_bytes()
         except OSError as cause:
@@ -38,16 +37,6 @@ class JsonFile:
                 f"{path}: {cause.strerror}; name a JSON file that can be read"
             ) from None
         self.size = len(self._bytes)
-
-    def fault(
-        self,
-        line: int,
-        what: str,
-        column: str | None = None,
-        kind: type[Fault] = Fault,
-    ) -> Fault:
-        """Makes a Fault at `line`, counted from 1."""
-        return fault_at(self.path, line, what, column, kind)
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Yields each line's number, and key, value and type as texts. Raises
