@@ -31,7 +31,7 @@ enum {
     OPENS = 1000,
     OPENS_STORE = 100,
     OPEN_UPDATES = 16, ///< at most between two opens
-    OPEN_UPDATES_STORE = 64,
+    OPEN_UPDATES_STORE = 256,
     READER_UPDATES = 4, ///< between a reader's open and its check
     WEAR_ROUNDS = 25,   ///< of the log before its wear is measured
     VOLUME_FIRST = 3,   ///< block of the table in a volume
@@ -361,7 +361,10 @@ static uint32_t opens_count(const struct kv_set *set) {
 /// Opens the table again, between updates.
 static void opens_measure(const struct kv_set *set, enum load load) {
     uint32_t most = set->keys > 1000 ? OPEN_UPDATES_STORE : OPEN_UPDATES;
-    for (uint32_t i = 0; i < opens_count(set); i++) {
+    uint32_t opens = opens_count(set);
+    double pages = 0;
+    for (uint32_t i = 0; i < opens; i++) {
+        struct esk_kv_stats stats;
         for (uint32_t n = bench_random(&state, most); n > 0; n--) {
             put(set, key_draw(set, load));
         }
@@ -369,7 +372,10 @@ static void opens_measure(const struct kv_set *set, enum load load) {
         call_begin();
         table_open(set);
         call_end();
+        esk_kv_stats(kv, &stats);
+        pages += stats.page_reads;
     }
+    figure("page reads to open, mean", pages / opens, "");
     cost_print(set, load, "time a mount and open", costs.time_ms, "ms");
     costs_print(set, load, "a mount and open", false);
 }

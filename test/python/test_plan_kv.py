@@ -70,14 +70,14 @@ def test_plan_is_near_what_was_measured(case):
             ("erases", "erases a thousand updates", 1000 * made.erases),
             ("programs", "programs an update, mean", made.programs),
             ("gets", "page reads a get", made.get_reads),
-            ("opens", "page reads to open", made.open_reads),
+            ("opens", "page reads to open, mean", made.open_reads),
         )
     }
     shown = {name: f"{100 * error:+.1f} %" for name, error in errors.items()}
     # Of an index an open reads more or less, as the round stands; the plan is
     # of a table in a volume.
     is_bare = case[0].endswith(", bare")
-    most = 0.55 if made.index_blocks else 0.25 if is_bare else 0.15
+    most = 0.35 if made.index_blocks else 0.2 if is_bare else 0.15
     assert abs(errors.pop("opens")) < most, shown
     assert max(map(abs, errors.values())) < 0.15, shown
     assert made.programs_most >= found["programs an update, max"]
