@@ -30,8 +30,8 @@ enum {
     CLASSES_MAX = 2000, ///< of findings, in all cases of a job
     KNOWN_MAX = 200,
     SECONDS_A_TRIAL = 20,
-    ONE_IN = 149, ///< one in so many, where lines of known.txt must match again
-    DRAWN = 14,
+    ONE_IN = 97, ///< one in so many, where lines of known.txt must match again
+    DRAWN = 20,
 };
 
 const char *const finding_names[FINDING_COUNT] = {
