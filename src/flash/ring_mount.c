@@ -239,11 +239,11 @@ static bool origin_find(struct search *search, uint32_t at, bool behind) {
         bool is_end = is_older || (was_odd && !search->odd);
         was_odd = search->odd;
         if (is_end && run != POSITION_NONE) {
-            /* Back to the run's last block, and from there on again. */
-            at = run - block_pages(search);
-            run = POSITION_NONE;
-            look = LOOK_ALL;
-            continue;
+            found = block_position(search, run, VALID, LOOK_ALL);
+            if (found != POSITION_NONE && !(behind && found < run)) {
+                search->origin = found;
+                return true;
+            }
         }
         run = look == LOOK_ALL || is_older ? POSITION_NONE : at;
         look = LOOK_ENDS;
