@@ -590,49 +590,132 @@ void esk_summary_merge_zones(const struct esk_summary_column *columns,
     }
 }
 
-/// Adds the bitmap of `bytes` bytes at `other`. Cells of another zone mean
-/// other values: then every bit is set.
-static void summary_merge_bits(uint8_t *bitmap, const uint8_t *other,
-                               uint8_t bytes, bool is_same) {
-    for (; bytes > 0; bytes--, bitmap++, other++) {
-        uint8_t bits = is_same ? *other : 0xFF;
-        *bitmap |= bits;
+/// Bits of a distance that are below the grid's steps.
+static uint8_t summary_shift(const struct summary_grid *grid) {
+    return (uint8_t)((uint8_t)(grid->skip << 3) + grid->shift);
+}
+
+/// Two grids, and where one is in the other. A *place* is a distance in parts
+/// of a step: of 15 bits in a zone, so two of them can be added.
+struct summary_overlay {
+    struct summary_grid to;
+    struct summary_grid from;
+    uint16_t start; ///< place of from's min in to
+    uint8_t unit;   ///< bits of a distance below a place
+    uint8_t carry;  ///< 1: from's min is behind the begin of its place
+};
+
+/// The place at which from's step `step` begins, counted from its min, rounded
+/// down.
+static uint16_t summary_place(const struct summary_overlay *overlay,
+                              uint16_t step) {
+    uint8_t shift = summary_shift(&overlay->from);
+    uint8_t unit = overlay->unit;
+    if (shift >= unit) {
+        return (uint16_t)(step << (uint8_t)(shift - unit));
+    }
+    unit = (uint8_t)(unit - shift);
+    return (uint16_t)((uint32_t)step >> (unit < 16 ? unit : 16));
+}
+
+/// The cell of a place in `to`.
+static uint8_t summary_cell_at(const struct summary_overlay *overlay,
+                               uint16_t place) {
+    const struct summary_grid *to = &overlay->to;
+    uint16_t step =
+        (uint16_t)(place >> (uint8_t)(summary_shift(to) - overlay->unit));
+    step = step < to->last ? step : to->last;
+    return (uint8_t)((uint16_t)(step * to->scale) >> 8);
+}
+
+/// Sets the cells that can have a value of from's steps `first` .. `end` - 1.
+static void summary_spread(const struct summary_overlay *overlay,
+                           uint16_t first, uint16_t end, uint8_t *bitmap) {
+    bool is_whole = summary_shift(&overlay->from) >= overlay->unit;
+    uint16_t low = summary_place(overlay, first);
+    /* The last place: end's is behind it, or if rounded may be it. */
+    uint16_t high = is_whole ? (uint16_t)(summary_place(overlay, end) - 1u)
+                             : summary_place(overlay, (uint16_t)(end - 1u));
+    uint8_t cell = summary_cell_at(overlay, (uint16_t)(overlay->start + low));
+    uint8_t last = summary_cell_at(
+        overlay, (uint16_t)(overlay->start + high + overlay->carry));
+    for (; cell <= last; cell++) {
+        bitmap[cell >> 3] |= summary_mask(cell);
     }
 }
 
-/// summary_merge_part for a run of parts of 4-byte values, the usual ones: the
-/// zone stays in registers.
+/// Adds the learned cells of `other`, whose zone is within that of `part`.
+static void summary_add_cells(const struct esk_summary_column *column,
+                              uint8_t *part, const uint8_t *other) {
+    struct summary_overlay overlay;
+    struct summary_number distance;
+    uint8_t width = column->width;
+    const uint8_t *bits = other + width + width;
+    summary_fit_zone(&overlay.to, part, column);
+    summary_fit_zone(&overlay.from, other, column);
+    uint8_t shift = summary_shift(&overlay.to);
+    overlay.unit = (uint8_t)(shift > 7 ? shift - 7u : 0u);
+    summary_subtract(&distance, other, part, width);
+    overlay.start =
+        (uint16_t)(summary_window(distance.byte, width, overlay.unit) &
+                   0xFFFFu);
+    overlay.carry = summary_is_within(distance.byte, overlay.unit);
+    uint16_t steps = (uint16_t)(overlay.from.last + 1u);
+    uint16_t sum = 0; /* of the step: its cell in the high byte */
+    uint16_t first = 0;
+    bool was_set = false;
+    for (uint16_t step = 0; step <= steps; step++) {
+        uint8_t cell = (uint8_t)(sum >> 8);
+        bool is_set = step < steps && (bits[cell >> 3] & summary_mask(cell));
+        if (is_set && !was_set) {
+            first = step;
+        } else if (was_set && !is_set) {
+            summary_spread(&overlay, first, step, part + width + width);
+        }
+        was_set = is_set;
+        sum = (uint16_t)(sum + overlay.from.scale);
+    }
+}
+
+/// Widens the zone of `part` by that of `other`, and adds its learned cells.
+static void summary_merge_cells(const struct esk_summary_column *column,
+                                uint8_t *part, const uint8_t *other) {
+    uint8_t old[3 * SUMMARY_WIDE];
+    uint8_t zone = (uint8_t)(column->width << 1);
+    memcpy(old, part, summary_part_bytes(column));
+    summary_merge_zone(part, other, column->width);
+    if (memcmp(old, part, zone) != 0) {
+        memset(part + zone, 0, summary_bitmap_bytes(column));
+        summary_add_cells(column, part, old);
+    }
+    summary_add_cells(column, part, other);
+}
+
+/// Adds the bits of `other` to those of `part`.
+static void summary_merge_bits(uint8_t *bitmap, const uint8_t *other,
+                               uint8_t bytes) {
+    for (; bytes > 0; bytes--) {
+        *bitmap++ |= *other++;
+    }
+}
+
+/// summary_merge_part for a run of parts of 4-byte values without learned
+/// cells: the zone stays in registers.
 static void summary_merge_words(const struct esk_summary_column *column,
                                 uint8_t *part,
                                 const struct summary_values *others) {
     const uint8_t *other = others->first;
     uint16_t stride = others->stride;
     uint8_t bytes = summary_bitmap_bytes(column);
-    bool given = column->edges != NULL;
     uint32_t min = esk_load_u32(part);
     uint32_t max = esk_load_u32(part + 4);
-    bool is_empty = max < min;
-    bool is_full = bytes == 0; /* no bit is left to set */
     for (uint16_t i = others->count; i > 0; i--, other += stride) {
         uint32_t other_min = esk_load_u32(other);
         uint32_t other_max = esk_load_u32(other + 4);
-        if (other_max < other_min) {
-            continue;
-        }
-        if (is_empty) {
-            is_empty = false;
-            min = other_min;
-            max = other_max;
-            memcpy(part + 8, other + 8, bytes);
-            continue;
-        }
-        bool is_same =
-            esk_words_equal(min, other_min) && esk_words_equal(max, other_max);
-        min = other_min < min ? other_min : min;
-        max = other_max > max ? other_max : max;
-        if (!is_full) {
-            summary_merge_bits(part + 8, other + 8, bytes, is_same || given);
-            is_full = !is_same && !given;
+        if (other_max >= other_min) {
+            min = other_min < min ? other_min : min;
+            max = other_max > max ? other_max : max;
+            summary_merge_bits(part + 8, other + 8, bytes);
         }
     }
     esk_store_u32(part, min);
@@ -642,19 +725,19 @@ static void summary_merge_words(const struct esk_summary_column *column,
 static void summary_merge_part(const struct esk_summary_column *column,
                                uint8_t *part, const uint8_t *other) {
     uint8_t width = column->width;
-    uint8_t bytes = summary_part_bytes(column);
+    uint8_t zone = (uint8_t)(width + width);
     if (summary_is_below(other + width, other, width)) {
         return;
     }
     if (summary_is_below(part + width, part, width)) {
-        memcpy(part, other, bytes);
-        return;
+        memcpy(part, other, summary_part_bytes(column));
+    } else if (summary_is_learned(column) && memcmp(part, other, zone) != 0) {
+        summary_merge_cells(column, part, other);
+    } else {
+        summary_merge_zone(part, other, width);
+        summary_merge_bits(part + zone, other + zone,
+                           summary_bitmap_bytes(column));
     }
-    bool is_same = memcmp(part, other, (size_t)width + width) == 0;
-    summary_merge_zone(part, other, width);
-    width = (uint8_t)(width + width);
-    summary_merge_bits(part + width, other + width, (uint8_t)(bytes - width),
-                       is_same || column->edges != NULL);
 }
 
 void esk_summary_merge(const struct esk_summary_column *columns, uint8_t count,
@@ -662,7 +745,8 @@ void esk_summary_merge(const struct esk_summary_column *columns, uint8_t count,
                        uint16_t other_count, uint16_t entry_bytes) {
     for (uint8_t i = 0; i < count; i++) {
         struct summary_values left = {others, other_count, entry_bytes};
-        if (ESK_FAST && columns[i].width == 4) {
+        if (ESK_FAST && columns[i].width == 4 &&
+            !summary_is_learned(&columns[i])) {
             summary_merge_words(&columns[i], entry, &left);
             left.count = 0;
         }

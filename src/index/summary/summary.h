@@ -21,11 +21,9 @@
 ///     cell of v  =  ((v - min) >> shift) * scale >> 8
 ///
 /// A column of few values (last < bitmap_bits) has a bit for each value.
-/// Cells of different zones cannot be combined: a merge keeps learned cells
-/// only where the zones are equal, and sets all bits otherwise. This costs
-/// nothing measurable: over the 800 and more rows of an index page the exact
-/// bitmap saves 1 to 4 of 100 index pages. So index pages are best summarised
-/// by zones alone.
+/// A merge of different zones sets each cell of the joined zone that can have
+/// a value of a set cell. The joined cells are the wider ones, so one becomes
+/// one or two of them.
 ///
 /// States: min > max and bitmap 0 is the empty entry, which matches nothing;
 /// min 0, max and bitmap all ones is the unknown entry, which matches
@@ -107,7 +105,7 @@ void esk_summary_merge_zones(const struct esk_summary_column *columns,
                              const uint8_t *entry);
 
 /// Extends `entry` by what `other_count` entries, `entry_bytes` apart, cover,
-/// in this order.
+/// in this order. `entry` has the zone of all, and at least the bits of all.
 void esk_summary_merge(const struct esk_summary_column *columns, uint8_t count,
                        uint8_t *entry, const uint8_t *others,
                        uint16_t other_count, uint16_t entry_bytes);

@@ -207,7 +207,8 @@ ESK_TEST(summary_merge_keeps_cells_of_equal_zones) {
     esk_store_u16(&set.rows[0], 401);
     esk_summary_fold(&set.column, 1, page, set.rows, 1, 2);
     esk_summary_merge(&set.column, 1, entry, page, 1, 0);
-    ESK_CHECK(entry_matches(&set, entry, 32768 - 700, 32768 - 700));
+    ESK_CHECK(entry_matches(&set, entry, 32768 - 890, 32768 - 890));
+    ESK_CHECK(!entry_matches(&set, entry, 32768 - 700, 32768 + 300));
     ESK_CHECK(!entry_matches(&set, entry, 32768 + 402, 32768 + 402));
 }
 
@@ -219,16 +220,60 @@ static uint64_t number_at(const struct esk_summary_column *column,
     return esk_load_u64(wide);
 }
 
+static uint8_t model_shift(uint64_t span) {
+    uint8_t shift = 0;
+    while (span >> shift > 255) {
+        shift++;
+    }
+    return shift;
+}
+
+/// The learned cell of the value `distance` above min.
+static uint8_t model_cell(const struct esk_summary_column *column,
+                          uint64_t span, uint64_t distance) {
+    uint8_t shift = model_shift(span);
+    uint32_t steps = (uint32_t)(span >> shift) + 1;
+    uint32_t bits = column->bitmap_bits;
+    uint32_t scale = steps <= bits ? 256 : bits * 256 / steps;
+    return (uint8_t)((uint32_t)(distance >> shift) * scale >> 8);
+}
+
+/// Sets the cells of the zone of `to` in which values of set cells of `from`
+/// can be, and no other.
+static void model_cells(const struct esk_summary_column *column, uint8_t *to,
+                        const uint8_t *from) {
+    uint8_t width = column->width;
+    uint64_t min = number_at(column, to);
+    uint64_t span = number_at(column, to + width) - min;
+    uint64_t from_min = number_at(column, from);
+    uint64_t from_span = number_at(column, from + width) - from_min;
+    uint8_t shift = model_shift(from_span);
+    for (uint64_t step = 0; step <= from_span >> shift; step++) {
+        uint64_t low = step << shift;
+        uint64_t high = low + (((uint64_t)1 << shift) - 1);
+        uint8_t cell = model_cell(column, from_span, low);
+        high = high < from_span ? high : from_span;
+        if ((from[2 * width + cell / 8] >> (cell & 7) & 1) == 0) {
+            continue;
+        }
+        cell = model_cell(column, span, from_min - min + low);
+        for (; cell <= model_cell(column, span, from_min - min + high);
+             cell++) {
+            uint8_t *byte = &to[2 * width + cell / 8];
+            *byte = (uint8_t)(*byte | 1u << (cell & 7));
+        }
+    }
+}
+
 /// esk_summary_merge of one entry of one column, by numbers.
 static void model_merge(const struct esk_summary_column *column, uint8_t *entry,
                         const uint8_t *other) {
     uint8_t width = column->width;
+    uint8_t old[ENTRY_BYTES_MAX];
     uint64_t min = number_at(column, entry);
     uint64_t max = number_at(column, entry + width);
     uint64_t other_min = number_at(column, other);
     uint64_t other_max = number_at(column, other + width);
-    bool keeps =
-        column->edges != NULL || (min == other_min && max == other_max);
     if (other_min > other_max) {
         return;
     }
@@ -236,12 +281,62 @@ static void model_merge(const struct esk_summary_column *column, uint8_t *entry,
         memcpy(entry, other, esk_summary_entry_bytes(column, 1));
         return;
     }
+    memcpy(old, entry, sizeof old);
     memmove(entry, other_min < min ? other : entry, width);
     memmove(entry + width, (other_max > max ? other : entry) + width, width);
+    if (column->edges == NULL && column->bitmap_bits > 0) {
+        memset(entry + 2 * width, 0, column->bitmap_bits / 8);
+        model_cells(column, entry, old);
+        model_cells(column, entry, other);
+        return;
+    }
     for (uint16_t i = 0; i < column->bitmap_bits / 8; i++) {
         uint16_t at = (uint16_t)(2 * width + i);
-        entry[at] = (uint8_t)(entry[at] | (keeps ? other[at] : 0xFF));
+        entry[at] = (uint8_t)(entry[at] | other[at]);
     }
+}
+
+/// Checks that `entry` has the bits of `exact`, and no others but neighbours of
+/// these. Returns how many it has more.
+static int check_bits(const struct esk_summary_column *column,
+                      const uint8_t *entry, const uint8_t *exact) {
+    uint16_t at = (uint16_t)(2 * column->width);
+    uint64_t bits = 0;
+    uint64_t exact_bits = 0;
+    for (uint16_t i = 0; i < column->bitmap_bits / 8; i++) {
+        bits |= (uint64_t)entry[at + i] << 8 * i;
+        exact_bits |= (uint64_t)exact[at + i] << 8 * i;
+    }
+    ESK_CHECK_BYTES(entry, exact, at);
+    ESK_CHECK((exact_bits & ~bits) == 0);
+    ESK_CHECK((bits & ~(exact_bits | exact_bits << 1 | exact_bits >> 1)) == 0);
+    return __builtin_popcountll(bits & ~exact_bits);
+}
+
+ESK_TEST(summary_merge_joins_cells_of_different_zones) {
+    int cells = 0;
+    int wrong = 0;
+    for (uint32_t i = 0; i < sizeof test_types * 64 * 40; i++) {
+        struct set set;
+        uint8_t entry[ENTRY_BYTES_MAX];
+        uint8_t exact[ENTRY_BYTES_MAX];
+        uint8_t other[ENTRY_BYTES_MAX];
+        uint64_t centre = test_random();
+        uint8_t bits = test_bits[1 + i / sizeof test_types % 4];
+        ESK_CONTEXT("case %u", i);
+        set.column = column_of(test_types[i % sizeof test_types], bits);
+        fill_rows(&set, 5, centre, test_spreads[i / 40 % 8]);
+        esk_summary_fold(&set.column, 1, entry, set.rows, 5, set.column.width);
+        memcpy(exact, entry, sizeof exact);
+        fill_rows(&set, 5, centre + test_random() % test_spreads[i / 320 % 8],
+                  test_spreads[i / 320 % 8]);
+        esk_summary_fold(&set.column, 1, other, set.rows, 5, set.column.width);
+        esk_summary_merge(&set.column, 1, entry, other, 1, 0);
+        model_merge(&set.column, exact, other);
+        wrong += check_bits(&set.column, entry, exact);
+        cells += bits;
+    }
+    ESK_CHECK(wrong * 100 < cells);
 }
 
 ESK_TEST(summary_merge_of_a_run_is_that_of_its_entries) {
