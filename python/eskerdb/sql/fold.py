@@ -31,6 +31,8 @@ def _made(value: e.Expr) -> e.Expr:
             return rules.absolute(operand)
         case e.ToFloat(operand=operand):
             return rules.as_float(operand)
+        case e.Like(operand=operand, pattern=pattern, escape=escape):
+            return rules.like(operand, pattern, escape)
         case e.Compare(op=op, left=left, right=right):
             return rules.compare(op, left, right)
         case e.Logic(op=op, items=items):

@@ -30,6 +30,7 @@ from eskerdb.sql.expr import (
     Variable,
     replaced,
 )
+from eskerdb.sql.fold import simplified
 from eskerdb.sql.kv_conditions import Conditions
 from eskerdb.sql.types import BOOL, INT_MAX, INT_MIN, NULL, Type, integer
 
@@ -71,7 +72,10 @@ class _Walk:
 
     def put(self, value: Expr, row: Row) -> Expr:
         """Returns an expression over a row."""
-        return self.values.made(replaced(value, row))
+        made = replaced(value, row)
+        if any(item is _NULL for item in row):
+            made = simplified(made)
+        return self.values.made(made)
 
     @contextmanager
     def when(self, condition: Expr, row: Row) -> Iterator[None]:

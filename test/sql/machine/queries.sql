@@ -65,3 +65,12 @@ SELECT x.k, y.id FROM t x JOIN r y ON y.id = x.a WHERE x.k < 25
 0|-20
 10|-6
 17|8
+
+-- texts of a left join's right table are NULL where a row has no partner
+SELECT x.id, x.s, y.n FROM r x LEFT JOIN t y ON y.a = x.v + 30 WHERE x.id < -50 AND (x.s <> y.n AND y.n LIKE 'n%' OR NOT y.n LIKE '%' OR length(y.n) IS NULL)
+----
+-60||north
+-58|abc|NULL
+-56|north|NULL
+-54|a|NULL
+-52|b|NULL
