@@ -8,7 +8,7 @@ import pytest
 
 from conftest import NOR
 from eskerdb import Column, Simulator, Volume, schema
-from eskerdb.sql import tables
+from eskerdb.sql import expr, tables
 from eskerdb.sql.assemble import listing
 from eskerdb.sql.bind import bind
 from eskerdb.sql.engine import Engine, compile_select
@@ -291,6 +291,16 @@ def test_what_has_no_meaning_is_refused_with_its_place(
         ("SELECT length(text) FROM long", "of more than 255 bytes"),
         ("SELECT CAST(:n AS text) FROM sea", "a text of any length"),
         (f"SELECT {', '.join(['temp + 1'] * 70)} FROM uwa", "a program has 64"),
+        (
+            " UNION ALL ".join(["SELECT temp FROM uwa"] * 300),
+            "the query takes 300 scans; a program has 8",
+        ),
+        (
+            "SELECT sum(temp + 0)"
+            + "".join(f", sum(temp * {i + 2})" for i in range(300))
+            + " FROM uwa",
+            "registers; a program has 64",
+        ),
     ],
 )
 def test_what_a_program_cannot_do_is_refused(infos, sql, message):
@@ -299,6 +309,24 @@ def test_what_a_program_cannot_do_is_refused(infos, sql, message):
     with pytest.raises(Refusal) as refusal:
         compile_select(source, parse(source)[0], {**infos, "twin": twin})
     assert message in str(refusal.value)
+
+
+def test_a_long_list_is_compiled_in_linear_time(infos, monkeypatch):
+    """Equal values of IN are found without a comparison of all pairs."""
+    compared = 0
+    plain = expr.Compare.__eq__
+
+    def counted(left, right):
+        nonlocal compared
+        compared += 1
+        return plain(left, right)
+
+    monkeypatch.setattr(expr.Compare, "__eq__", counted)
+    values = ", ".join(map(str, [*range(0, 4000, 2), 4, 4]))
+    source = Source(f"SELECT key FROM uwa WHERE temp IN ({values})")
+    with pytest.raises(Refusal, match="registers; a program has 64"):
+        compile_select(source, parse(source)[0], infos)
+    assert compared < 20_000
 
 
 def test_long_code_has_far_jumps():

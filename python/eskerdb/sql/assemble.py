@@ -136,6 +136,8 @@ class Program:
 
     ops      instructions and labels, in order; `first` come before all others
     outputs  2 bytes each
+    is_beyond
+             a number of an operand is above 255
     depth    loops that are open, and at most were
     """
 
@@ -153,6 +155,13 @@ class Program:
     constants: bytearray = field(default_factory=bytearray)
     texts: list[tuple[_Op, int]] = field(default_factory=list)
     references: list[tuple[_Op, int, int]] = field(default_factory=list)
+    is_beyond: bool = False
+
+    def _bytes(self, *numbers: int) -> bytes:
+        """Returns operands. A register or scan above 255 has no byte: the
+        caller refuses such a program by how many it has."""
+        self.is_beyond |= any(number > 255 for number in numbers)
+        return bytes(min(number, 255) for number in numbers)
 
     def op(self, name: str, *operands: int, target: Label | None = None) -> _Op:
         """Adds an instruction whose operands are bytes, or an IF."""
@@ -160,7 +169,7 @@ class Program:
             assert target is not None
             return self._jump(_JUMPS[name], operands[0], operands[-1], target)
         self._flag(name)
-        made = _Op(name, bytes(operands), target)
+        made = _Op(name, self._bytes(*operands), target)
         self.ops.append(made)
         return made
 
@@ -178,7 +187,7 @@ class Program:
             name, column = "IFC", last.operands[1:]
             if last.operands[0] != a:
                 a, b, when = b, a, _swapped(when)
-        made = _Op(name, bytes([a, b, *column, when]), target)
+        made = _Op(name, self._bytes(a, b, *column, when), target)
         self.ops.append(made)
         return made
 
@@ -213,7 +222,7 @@ class Program:
             except struct.error:
                 continue
             self._flag(name)
-            made = _Op(name, bytes([register]) + data)
+            made = _Op(name, self._bytes(register) + data)
             self.first.append(made)
             return
         raise AssertionError(value)
@@ -224,7 +233,7 @@ class Program:
         self._flag(name)
         self.depth += 1
         self.depth_most = max(self.depth_most, self.depth)
-        self.ops.append(_Op(name, bytes([operand]), exit, tail=tail))
+        self.ops.append(_Op(name, self._bytes(operand), exit, tail=tail))
         body = Label()
         self.place(body)
         return body
@@ -233,7 +242,7 @@ class Program:
         """Adds a NEXT or NEXTH."""
         self._flag(name)
         self.depth -= 1
-        self.ops.append(_Op(name, bytes([operand]), body=body))
+        self.ops.append(_Op(name, self._bytes(operand), body=body))
 
     def text(
         self,
@@ -247,7 +256,13 @@ class Program:
         """Adds a TEXT; the constant is put behind the instructions."""
         at = self._constant(constant)
         operands = struct.pack(
-            "<BBHHHB", how, table, offset, width, 0, len(constant)
+            "<BBHHHB",
+            how,
+            *self._bytes(table),
+            offset,
+            width,
+            0,
+            len(constant),
         )
         self._flag("TEXT")
         made = _Op("TEXT", operands, target)
@@ -265,7 +280,7 @@ class Program:
     def refer(self, register: int, data: bytes) -> None:
         """Loads a reference to a text, before all other instructions."""
         at = self._constant(data)
-        made = _Op("LDI32", bytes([register]) + bytes(4))
+        made = _Op("LDI32", self._bytes(register) + bytes(4))
         self.first.append(made)
         self.references.append((made, at, len(data)))
 
@@ -280,12 +295,19 @@ class Program:
     ) -> None:
         """Adds a TEXT that compares with what a register refers to."""
         operands = struct.pack(
-            "<BBHHHB", how | TEXT_REFERRED, table, offset, width, register, 0
+            "<BBHHHB",
+            how | TEXT_REFERRED,
+            *self._bytes(table),
+            offset,
+            width,
+            register,
+            0,
         )
         self.op("TEXT", *operands, target=target)
 
     def assembled(self) -> bytes:
         """Returns the program; it may be longer than BYTES_MAX."""
+        assert not self.is_beyond
         code: list[_Op | Label] = [*self.first, *self.ops]
         halt = _Op("HALT", b"")
         code.append(halt)

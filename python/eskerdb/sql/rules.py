@@ -363,7 +363,7 @@ def logic(op: str, items: Sequence[e.Expr]) -> e.Expr:
     """AND or OR of conditions; one that decides it, or changes nothing, is
     folded."""
     decides = 0 if op == "and" else 1
-    rest: list[e.Expr] = []
+    rest: dict[e.Expr, None] = {}
     for item in items:
         parts = [item]
         if isinstance(item, e.Logic) and item.op == op:
@@ -373,12 +373,11 @@ def logic(op: str, items: Sequence[e.Expr]) -> e.Expr:
                 return truth(bool(decides))
             if isinstance(part, e.Constant) and part.value is not None:
                 continue
-            if part not in rest:
-                rest.append(part)
+            rest.setdefault(part)
     if not rest:
         return truth(not decides)
     if len(rest) == 1:
-        return rest[0]
+        return next(iter(rest))
     nullable = any(item.type.nullable for item in rest)
     return e.Logic(BOOL.maybe(nullable), op=op, items=tuple(rest))
 
@@ -495,6 +494,8 @@ def extreme(items: Sequence[e.Expr], is_greatest: bool) -> e.Expr:
 
 def like(item: e.Expr, pattern: str, escape: str) -> e.Expr:
     """item LIKE pattern; one without % and _ is a comparison."""
+    if _is_null(item):
+        return truth(None)
     plain = plain_prefix(pattern, escape)
     if plain is not None and not plain[1]:
         return compare("=", item, constant(plain[0]))
