@@ -57,7 +57,9 @@ static inline void packed_make(struct bench_table *table,
                                uint16_t cell_bytes) {
     struct esk_column columns[8];
     struct esk_index_spec index = {.column = data->value_column,
-                                   .bitmap_bits = shape->bitmap_bits};
+                                   .bitmap_bits = shape->bitmap_bits > 0
+                                                      ? shape->bitmap_bits
+                                                      : ESK_BITMAP_NONE};
     struct esk_series_spec spec = {
         .table = {.name = "series",
                   .columns = columns,

@@ -274,7 +274,9 @@ static inline void bench_create(struct bench_table *table,
     };
     bool wide = data->key_type == ESK_TYPE_I64;
     struct esk_index_spec index = {.column = data->value_column,
-                                   .bitmap_bits = shape->bitmap_bits};
+                                   .bitmap_bits = shape->bitmap_bits > 0
+                                                      ? shape->bitmap_bits
+                                                      : ESK_BITMAP_NONE};
     struct esk_series_spec spec = {
         .table = {.name = "series",
                   .columns = wide ? two : four,

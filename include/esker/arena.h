@@ -103,14 +103,16 @@
      ESK_ARENA_PIECE(edges_bytes))
 /// A column of `width` bytes.
 #define ESK_SERIES_ENTRY_BYTES(width, bitmap_bits)                             \
-    (2u * (width) + (bitmap_bits) / 8u)
+    (2u * (width) + ESK_BITMAP_BITS(bitmap_bits) / 8u)
+#define ESK_BITMAP_BITS(bitmap_bits)                                           \
+    ((bitmap_bits) == 0 ? ESK_BITMAP_DEFAULT : (bitmap_bits))
 /// A packed table's value indexes have these, too.
 /// steps_bytes  the sum of ESK_SERIES_STEPS_BYTES over the columns with learned
 ///              buckets
 #define ESK_SERIES_PACKED_VALUES_BYTES(entry_bytes, steps_bytes)               \
     ESK_ARENA_PIECE((uint32_t)(entry_bytes) + (steps_bytes))
 #define ESK_SERIES_STEPS_BYTES(bitmap_bits)                                    \
-    (1u + (UINT32_C(32) << ((bitmap_bits) / 32u)))
+    (1u + (UINT32_C(32) << (ESK_BITMAP_BITS(bitmap_bits) / 32u)))
 
 /// A sorted index: esk_series_part_sorted.
 /// entries  as in its specification, not 0: 4608; a multiple of 256

@@ -129,19 +129,24 @@ enum {
     ESK_SORTED_ENTRIES_MIN = 256, ///< of struct esk_index_spec; also the unit
 };
 
-/// One value index: a zone map, and a bitmap when bitmap_bits is not 0; or a
-/// sorted one.
+enum {
+    ESK_BITMAP_DEFAULT = 64, ///< buckets, where bitmap_bits is 0
+    ESK_BITMAP_NONE = 1,     ///< one bucket, the whole range: a zone map alone
+};
+
+/// One value index: a zone map and a bitmap; or a sorted one.
 struct esk_index_spec {
     uint8_t column; ///< a numeric column of at most 8 bytes, not the key;
                     ///< sorted: of at most 4
-    /// 0, 8, 16, 32 or 64. With 64, ten rows anywhere in noisy data cost the
-    /// fewest page reads; data that changes slowly needs none.
+    /// Buckets: 8, 16, 32 or 64; 0: ESK_BITMAP_DEFAULT. With 64, ten rows
+    /// anywhere in noisy data cost the fewest page reads; data that changes
+    /// slowly needs none: ESK_BITMAP_NONE. Never 0 where a call returns it.
     uint8_t bitmap_bits;
     /// Given bucket edges, rising, in the column's own little-endian bytes;
     /// bucket i holds values >= edge i-1 and < edge i. NULL: buckets are
     /// learned, a grid fitted to each page's own range.
     const void *edges;
-    uint8_t edge_count; ///< < bitmap_bits when edges are given
+    uint8_t edge_count; ///< < buckets when edges are given
     uint8_t kind;       ///< enum esk_index_kind
 
     /* Of a sorted index, whose bitmap_bits, edges and edge_count are 0. */
@@ -181,7 +186,7 @@ enum esk_fault_kind {
     ESK_FAULT_VAR_COUNT,       ///< more than one variable column
     ESK_FAULT_ROW_TOO_WIDE,    ///< one row does not fit a page
     ESK_FAULT_INDEX_COLUMN,    ///< no such column, not numeric, or the key
-    ESK_FAULT_INDEX_BITMAP,    ///< bitmap_bits not 0, 8, 16, 32 or 64
+    ESK_FAULT_INDEX_BITMAP,    ///< bitmap_bits not 0, 1, 8, 16, 32 or 64
     ESK_FAULT_INDEX_EDGES,     ///< not rising, or too many for the bitmap
     ESK_FAULT_INDEX_DUPLICATE, ///< a column is indexed twice
     ESK_FAULT_INDEX_TOO_WIDE,  ///< two index entries do not fit a page

@@ -247,7 +247,9 @@ def indexes_of(
         fill(
             target,
             column=position,
-            bitmap_bits=0 if is_sorted else index.bitmap,
+            bitmap_bits=(
+                0 if is_sorted else index.bitmap or lib.ESK_BITMAP_NONE
+            ),
             kind=INDEX_KINDS[index.kind],
             entries=index.entries,
             fan=index.fan,

@@ -144,7 +144,8 @@ def _index(mount: Mount, info: Any, index: int, columns: list[Column]) -> Index:
         )
         typed = ffi.cast(f"{kind} *", edges)
         given = tuple(typed[i] for i in range(spec.edge_count))
-    return Index(column.name, spec.bitmap_bits, given)
+    none = spec.bitmap_bits == lib.ESK_BITMAP_NONE
+    return Index(column.name, 0 if none else spec.bitmap_bits, given)
 
 
 def _without_columns(

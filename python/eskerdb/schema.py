@@ -78,7 +78,7 @@ _LETTERS = {
 VAR_REF_BYTES = lib.ESK_VAR_REF_BYTES
 # Buckets of a value index for which none are chosen: noisy data needs as many,
 # and data that changes slowly pays little for them.
-BITMAP = 64
+BITMAP = lib.ESK_BITMAP_DEFAULT
 
 
 @dataclass(frozen=True)

@@ -353,7 +353,7 @@ int esk_descriptor_index(struct esk_descriptor *descriptor,
     entry_begin(descriptor, head, sizeof head);
     ESK_TRY(descriptor->status);
     spec->column = head[ESK_CATALOG_INDEX_COLUMN];
-    spec->bitmap_bits = head[ESK_CATALOG_INDEX_BITMAP_BITS];
+    spec->bitmap_bits = esk_bitmap_of(head[ESK_CATALOG_INDEX_BITMAP_BITS]);
     spec->edge_count = head[ESK_CATALOG_INDEX_EDGE_COUNT];
     spec->edges = NULL;
     spec->kind = ESK_INDEX_SUMMARY;

@@ -146,7 +146,7 @@ static void writer_put_index(struct esk_catalog_writer *writer,
     esk_store_u16(head, (uint16_t)(sizeof head - 2u + bytes));
     head[ESK_CATALOG_INDEX_KIND] = ESK_CATALOG_INDEX_SUMMARY;
     head[ESK_CATALOG_INDEX_COLUMN] = index->column;
-    head[ESK_CATALOG_INDEX_BITMAP_BITS] = index->bitmap_bits;
+    head[ESK_CATALOG_INDEX_BITMAP_BITS] = esk_bitmap_stored(index->bitmap_bits);
     head[ESK_CATALOG_INDEX_EDGE_COUNT] = edges;
     if (index->kind == ESK_INDEX_SORTED) {
         head[ESK_CATALOG_INDEX_KIND] = ESK_CATALOG_INDEX_SORTED;

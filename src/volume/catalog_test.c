@@ -70,6 +70,27 @@ ESK_TEST(catalog_gives_back_columns_and_indexes) {
     fixture_end(&fixture);
 }
 
+ESK_TEST(catalog_has_64_buckets_for_an_index_that_says_nothing) {
+    static const uint8_t given[] = {0, ESK_BITMAP_NONE, 64, 8};
+    static const uint8_t found[] = {64, ESK_BITMAP_NONE, 64, 8};
+    for (uint8_t i = 0; i < sizeof given; i++) {
+        struct esk_index_spec index = {.column = 2, .bitmap_bits = given[i]};
+        struct esk_series_spec of = spec;
+        struct esk_fixture fixture;
+        struct esk_table_info info;
+        of.indexes = &index;
+        of.index_count = 1;
+        fixture_start(&fixture, &fixture_nor, NULL);
+        fixture_create(&fixture, &of);
+        ESK_CHECK_INT(find(&fixture, "log", &info), ESK_OK);
+        ESK_CHECK_INT(
+            esk_volume_index(&fixture.volume, &info, 0, &index, NULL, 0),
+            ESK_OK);
+        ESK_CHECK_INT(index.bitmap_bits, found[i]);
+        fixture_end(&fixture);
+    }
+}
+
 ESK_TEST(catalog_reports_the_end_of_columns_indexes_and_buffer) {
     struct esk_fixture fixture;
     struct esk_table_info info;

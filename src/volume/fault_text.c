@@ -17,7 +17,7 @@ const char *esk_fault_text(uint8_t kind) {
         "more than one variable-length column",
         "a row does not fit a page: use fewer or narrower columns",
         "an index needs a numeric column, and not the key",
-        "an index's bitmap needs 0, 8, 16, 32 or 64 bits",
+        "an index's bitmap has 8, 16, 32 or 64 bits, or none",
         "an index's edges do not rise, or are too many for its bitmap",
         "a column is indexed twice",
         "the indexes are too wide for an index page: drop one",

@@ -71,6 +71,18 @@ uint8_t esk_mode_stored(uint8_t type, uint8_t mode, bool is_key) {
     return fits ? mode : UINT8_MAX;
 }
 
+uint8_t esk_bitmap_stored(uint8_t bitmap_bits) {
+    return bitmap_bits == 0                 ? ESK_BITMAP_DEFAULT
+           : bitmap_bits == ESK_BITMAP_NONE ? 0
+                                            : bitmap_bits;
+}
+
+uint8_t esk_bitmap_of(uint8_t stored) {
+    return stored == 0                 ? ESK_BITMAP_NONE
+           : stored == ESK_BITMAP_NONE ? UINT8_MAX
+                                       : stored;
+}
+
 static bool bitmap_bits_are_good(uint8_t bits) {
     return bits == 0 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
 }
@@ -97,9 +109,9 @@ bool esk_index_is_sound(const struct esk_index_spec *spec, uint8_t type) {
             (uint8_t)(spec->entries / (unsigned)ESK_SORTED_ENTRIES_MIN),
             spec->fan, type);
     }
-    return esk_type_is_number(type) &&
-           bitmap_bits_are_good(spec->bitmap_bits) &&
-           (spec->edge_count == 0 || spec->edge_count < spec->bitmap_bits);
+    uint8_t bits = esk_bitmap_stored(spec->bitmap_bits);
+    return esk_type_is_number(type) && bitmap_bits_are_good(bits) &&
+           (spec->edge_count == 0 || spec->edge_count < bits);
 }
 
 static bool name_is_good(const char *name) {

@@ -29,6 +29,12 @@ uint8_t esk_mode_stored(uint8_t type, uint8_t mode, bool is_key);
 /// Whether an index of a catalog is valid on a column of `type`.
 bool esk_index_is_sound(const struct esk_index_spec *spec, uint8_t type);
 
+/// Bits of a summary's bitmap, as the catalog has them, of a specification's.
+uint8_t esk_bitmap_stored(uint8_t bitmap_bits);
+
+/// The specification's, of what the catalog has; not sound if that is not.
+uint8_t esk_bitmap_of(uint8_t stored);
+
 /// What the catalog has of a sorted index: its entries / 256, and its fan.
 uint8_t esk_sorted_entries(const struct esk_index_spec *spec);
 uint8_t esk_sorted_fan(const struct esk_index_spec *spec);

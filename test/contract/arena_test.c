@@ -59,6 +59,11 @@ static struct esk_series_spec spec_of(const char *name, uint8_t column_count,
         .var_blocks = 6};
 }
 
+_Static_assert(ESK_SERIES_ENTRY_BYTES(4, 0) == 16 &&
+                   ESK_SERIES_ENTRY_BYTES(4, ESK_BITMAP_NONE) == 8 &&
+                   ESK_SERIES_STEPS_BYTES(0) == ESK_SERIES_STEPS_BYTES(64),
+               "without a number of buckets there are 64");
+
 /// Whether `constant` is `bytes`, or at most `slack` bytes more.
 static void fits(uint32_t constant, uint32_t bytes, uint32_t slack) {
     ESK_CHECK(bytes > 0);

@@ -22,7 +22,9 @@ static const struct esk_column columns[] = {
 };
 
 static const struct esk_index_spec indexes[] = {
-    {.column = 1, .bitmap_bits = 16}, {.column = 2}, {.column = 4}};
+    {.column = 1, .bitmap_bits = 16},
+    {.column = 2, .bitmap_bits = ESK_BITMAP_NONE},
+    {.column = 4, .bitmap_bits = ESK_BITMAP_NONE}};
 
 static const struct esk_series_spec spec = {
     .table = {.name = "log",

@@ -14,7 +14,8 @@ static const struct esk_column columns[] = {
     {.name = "note", .type = ESK_TYPE_VAR},
 };
 
-static const struct esk_index_spec value_index[] = {{.column = 1}};
+static const struct esk_index_spec value_index[] = {
+    {.column = 1, .bitmap_bits = ESK_BITMAP_NONE}};
 
 static const struct esk_series_spec log_spec = {
     .table = {.name = "log",

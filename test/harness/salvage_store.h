@@ -32,7 +32,8 @@ static const struct esk_column map_columns[] = {
     {.name = "id", .type = ESK_TYPE_U32},
     {.name = "x", .type = ESK_TYPE_I32},
 };
-static const struct esk_index_spec log_index[] = {{.column = 1}};
+static const struct esk_index_spec log_index[] = {
+    {.column = 1, .bitmap_bits = ESK_BITMAP_NONE}};
 
 /// A block of one page has each page of the catalog in a block of its own.
 static const struct esk_geometry media[] = {

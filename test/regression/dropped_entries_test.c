@@ -16,7 +16,8 @@ static const struct esk_column columns[] = {
     {.name = "pad", .type = ESK_TYPE_BYTES, .bytes = ROW - 8},
 };
 
-static const struct esk_index_spec value_index[] = {{.column = 1}};
+static const struct esk_index_spec value_index[] = {
+    {.column = 1, .bitmap_bits = ESK_BITMAP_NONE}};
 
 static const struct esk_series_spec spec = {.table = {.name = "log",
                                                       .columns = columns,

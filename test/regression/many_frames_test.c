@@ -16,7 +16,8 @@ static const struct esk_column columns[] = {
     {.name = "note", .type = ESK_TYPE_VAR},
 };
 
-static const struct esk_index_spec level = {.column = 1};
+static const struct esk_index_spec level = {.column = 1,
+                                            .bitmap_bits = ESK_BITMAP_NONE};
 
 static void rows_check(struct esk_fixture *fixture) {
     struct esk_series_report report;

@@ -25,7 +25,8 @@ static const struct esk_column columns[] = {
 
 enum { LEVEL = 4, MORE = 6 };
 
-static const struct esk_index_spec value_index[] = {{.column = 1}};
+static const struct esk_index_spec value_index[] = {
+    {.column = 1, .bitmap_bits = ESK_BITMAP_NONE}};
 
 /// Values of older rows: level, mac, more.
 static const uint8_t row_given[WIDEST] = {

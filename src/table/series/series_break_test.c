@@ -17,7 +17,8 @@ static const struct esk_column columns[] = {
     {.name = "number", .type = ESK_TYPE_U32},
 };
 
-static const struct esk_index_spec value_index[] = {{.column = 1}};
+static const struct esk_index_spec value_index[] = {
+    {.column = 1, .bitmap_bits = ESK_BITMAP_NONE}};
 
 static const struct esk_series_spec log_spec = {
     .table = {.name = "log",

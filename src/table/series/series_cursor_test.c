@@ -145,7 +145,7 @@ static void start(struct esk_fixture *fixture,
                   const struct esk_geometry *geometry, uint8_t column,
                   uint8_t how, uint32_t rows) {
     struct esk_index_spec indexes[] = {
-        {.column = column, .bitmap_bits = how >= 2 ? 16 : 0},
+        {.column = column, .bitmap_bits = how >= 2 ? 16 : ESK_BITMAP_NONE},
         {.column = U8, .bitmap_bits = 8, .edges = u8_edges, .edge_count = 5},
     };
     struct esk_series_spec spec = {

@@ -27,8 +27,9 @@ static const struct esk_column columns[COLUMNS] = {
 };
 
 /* level and heat have an index. */
-static const struct esk_index_spec indexes[] = {{.column = 1, .bitmap_bits = 8},
-                                                {.column = 3}};
+static const struct esk_index_spec indexes[] = {
+    {.column = 1, .bitmap_bits = 8},
+    {.column = 3, .bitmap_bits = ESK_BITMAP_NONE}};
 
 static const struct esk_series_spec spec = {
     .table = {.name = "log",

@@ -256,7 +256,7 @@ static void floats_ask(struct esk_fixture *fixture, uint8_t column) {
 ESK_TEST(ranges_of_floats_compare_as_C_does) {
     /* No index, zone maps, learned buckets. */
     for (int how = 0; how < 3; how++) {
-        const uint8_t bits = how == 2 ? 16 : 0;
+        const uint8_t bits = how == 2 ? 16 : ESK_BITMAP_NONE;
         const struct esk_index_spec indexes[] = {
             {.column = 1, .bitmap_bits = bits},
             {.column = 2, .bitmap_bits = bits},

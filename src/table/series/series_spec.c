@@ -40,7 +40,8 @@ static bool edges_are_good(const struct esk_index_spec *index,
     uint8_t width = (uint8_t)esk_type_bytes(column->type, column->bytes);
     const uint8_t *edges = index->edges;
 
-    if (index->edge_count == 0 || index->edge_count >= index->bitmap_bits) {
+    if (index->edge_count == 0 ||
+        index->edge_count >= esk_bitmap_stored(index->bitmap_bits)) {
         return false;
     }
     for (uint8_t i = 0; i < index->edge_count; i++) {
@@ -109,8 +110,10 @@ static uint16_t entry_bytes(const struct esk_series_spec *spec) {
         const struct esk_column *column = &spec->table.columns[index->column];
         uint16_t zone =
             (uint16_t)(2u * esk_type_bytes(column->type, column->bytes));
-        bytes = (uint16_t)(bytes + index->bitmap_bits / 8 +
-                           (index->kind == ESK_INDEX_SUMMARY ? zone : 0));
+        if (index->kind == ESK_INDEX_SUMMARY) {
+            bytes = (uint16_t)(bytes + zone +
+                               esk_bitmap_stored(index->bitmap_bits) / 8u);
+        }
     }
     return bytes;
 }

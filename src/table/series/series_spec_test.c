@@ -173,7 +173,13 @@ ESK_TEST(schema_check_finds_each_bad_index) {
          ESK_FAULT_INDEX_EDGES},
         {{.column = 2, .bitmap_bits = 8, .edges = edges, .edge_count = 8},
          ESK_FAULT_INDEX_EDGES},
-        {{.column = 2, .edges = edges, .edge_count = 1}, ESK_FAULT_INDEX_EDGES},
+        {{.column = 2, .edges = edges, .edge_count = 64},
+         ESK_FAULT_INDEX_EDGES},
+        {{.column = 2,
+          .bitmap_bits = ESK_BITMAP_NONE,
+          .edges = edges,
+          .edge_count = 1},
+         ESK_FAULT_INDEX_EDGES},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct good good;
@@ -182,6 +188,13 @@ ESK_TEST(schema_check_finds_each_bad_index) {
         good.indexes[1] = cases[i].index;
         check_fault(&good, 256, cases[i].kind, 1);
     }
+}
+
+ESK_TEST(schema_check_takes_edges_without_a_number_of_buckets) {
+    struct good good;
+    good_start(&good);
+    good.indexes[1].bitmap_bits = 0;
+    check_fault(&good, 256, ESK_FAULT_NONE, 0);
 }
 
 ESK_TEST(schema_check_finds_edges_that_do_not_rise_or_are_nan) {

@@ -39,7 +39,7 @@ static int column_take(struct esk_series *series, uint8_t index,
     column->offset = layout->offset[spec->column];
     column->type = type_of(layout, spec->column);
     column->width = esk_order_width(column->type);
-    column->bitmap_bits = spec->bitmap_bits;
+    column->bitmap_bits = esk_bitmap_stored(spec->bitmap_bits);
     column->edge_count = spec->edge_count;
     column->has_missing =
         (layout->type[spec->column] & ESK_SERIES_HAS_MISSING) != 0;
@@ -76,6 +76,7 @@ static int summary_take(struct esk_series *series, uint8_t index,
                         struct esk_series_layout *layout, uint8_t *edges) {
     uint8_t width = esk_order_width(type_of(layout, spec->column));
     uint16_t bytes = (uint16_t)(spec->edge_count * width);
+    uint8_t bits = esk_bitmap_stored(spec->bitmap_bits);
     if (series == NULL) {
         ESK_TRY(esk_descriptor_edges(descriptor, NULL, bytes));
     } else {
@@ -84,12 +85,11 @@ static int summary_take(struct esk_series *series, uint8_t index,
     }
     layout->edges_bytes = (uint16_t)(layout->edges_bytes + bytes);
     layout->entry_bytes =
-        (uint16_t)(layout->entry_bytes + 2u * width + spec->bitmap_bits / 8u);
+        (uint16_t)(layout->entry_bytes + 2u * width + bits / 8u);
     layout->steps_bytes =
         (uint16_t)(layout->steps_bytes +
-                   esk_summary_steps_bytes(spec->bitmap_bits,
-                                           spec->bitmap_bits > 0 &&
-                                               spec->edge_count == 0));
+                   esk_summary_steps_bytes(bits,
+                                           bits > 0 && spec->edge_count == 0));
     return ESK_OK;
 }
 
