@@ -470,7 +470,7 @@ def case(whens: Sequence[tuple[e.Expr, e.Expr]], otherwise: e.Expr) -> e.Expr:
 def extreme(items: Sequence[e.Expr], is_greatest: bool) -> e.Expr:
     """The greatest of values, or the least; NULL where one of them is."""
     values = alike(items)
-    if any(value.type.kind == "null" for value in values):
+    if any(_is_null(value) or value.type.kind == "null" for value in values):
         return constant(None)  # also of a CASE that has no other value
     choose = max if is_greatest else min
     if _is_constant(*values):

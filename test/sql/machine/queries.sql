@@ -74,3 +74,9 @@ SELECT x.id, x.s, y.n FROM r x LEFT JOIN t y ON y.a = x.v + 30 WHERE x.id < -50 
 -56|north|NULL
 -54|a|NULL
 -52|b|NULL
+
+-- so are numbers, and what is computed of them
+SELECT x.id, max(y.g, 0.0), min(y.f, y.k) IS NULL FROM r x LEFT JOIN t y ON y.a = x.v + 30 AND y.k < 900 WHERE x.id < -54 AND x.id > -60
+----
+-58|NULL|1
+-56|NULL|1
