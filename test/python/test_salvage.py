@@ -166,6 +166,23 @@ def test_gaps_at_both_ends_of_a_series_are_reported(tmp_path):
     assert table.rows == len(kept)
 
 
+def test_a_lost_newest_page_is_no_success(esker, image, tmp_path):
+    """How many rows it had is not known, but that it had some."""
+    with eskerdb.open(image) as volume:
+        block = volume.table("temp").first_block[0]
+        with volume.open("temp") as series:
+            newest = series.stats().pages - 1
+    data = bytearray(image.read_bytes())
+    at = block * BLOCK + newest * PAGE
+    data[at : at + PAGE] = bytes(PAGE)
+    image.write_bytes(data)
+    result = esker("salvage", image, tmp_path / "new.img")
+    (line,) = (s for s in result.out.splitlines() if s[:6] == " temp ")
+    assert line.split()[-1] == "rows", result
+    assert "rows are lost after key" in result.err, result
+    assert result.status == 1, result
+
+
 def test_a_table_that_the_catalog_lost_is_reported(esker, image, tmp_path):
     with eskerdb.open(image) as volume:
         names = [table.name for table in volume.tables()]

@@ -102,4 +102,6 @@ def _lost(table: SalvagedTable) -> str:
         )
         if number
     ]
+    if not parts and table.gaps:  # of pages that may be torn: at its end
+        parts = ["rows"]
     return ", ".join(parts + ([table.problem] if table.problem else []))
