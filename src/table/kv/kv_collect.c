@@ -241,7 +241,8 @@ static int originals_take(struct esk_kv *kv, uint32_t end, uint32_t copies) {
 /// Takes back what was moved when there is no room to go on: power cuts in the
 /// collector have filled the block that it moves to. If that block has only
 /// copies, and each of them has its original in the tail's block, it is erased,
-/// and the stream goes on where it did there: no page seems to be missing.
+/// and the stream goes on where it did there: no page seems to be missing. Not
+/// if a record goes over into it: a page at the end of the block before failed.
 /// Returns ESK_OK; ESK_FULL when that is not so; ESK_E_IO, also when the block
 /// cannot be erased.
 static int copies_erase(struct esk_kv *kv) {
@@ -249,6 +250,7 @@ static int copies_erase(struct esk_kv *kv) {
     uint16_t block = esk_volume_geometry(kv->table.volume)->block_pages;
     uint32_t copies = ring->head - block;
     uint32_t end = ring->tail - esk_ring_rest(ring, ring->tail) + block;
+    struct esk_kv_view view = {.stream = kv->stream};
     bool is_known = kv->used == 0 && esk_ring_rest(ring, ring->head) == 0 &&
                     ring->head >= block && copies >= end;
     if (is_known) {
@@ -256,6 +258,9 @@ static int copies_erase(struct esk_kv *kv) {
         ring->tail = end - block;
         kv->passed = ring->tail;
         ESK_TRY(originals_take(kv, end, copies));
+        int status = esk_kv_view_from(kv, copies, &view);
+        ESK_TRY(status == ESK_E_IO ? status : ESK_OK);
+        is_known = view.first == view.start;
     }
     for (uint32_t slot = 0; slot < kv->slot_count && is_known; slot++) {
         uint32_t position = esk_kv_slot_position(kv, slot);
@@ -264,20 +269,18 @@ static int copies_erase(struct esk_kv *kv) {
     if (!is_known) {
         return ESK_FULL;
     }
-    uint16_t stream = kv->stream;
     esk_kv_snapshots_keep(kv, NULL); /* positions are used again */
     if (esk_kv_has_index(kv)) {
         ESK_TRY(esk_kv_part(kv)->forget(kv, copies));
         ESK_TRY(esk_region_barrier(&ring->region));
     }
-    ESK_TRY(esk_kv_stream_find(kv, copies, &stream));
     esk_kv_page_forget(kv);
     kv->frame_at = ESK_KV_NOWHERE;
     esk_ring_take_back(ring, copies, kv->frame);
     if (ring->head != copies) {
         return ESK_E_IO;
     }
-    kv->stream = stream;
+    kv->stream = view.stream;
     return ESK_OK;
 }
 

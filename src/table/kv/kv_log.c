@@ -136,13 +136,16 @@ uint32_t esk_kv_block_rest(const struct esk_kv *kv) {
     return esk_kv_is_bare(kv) ? rest - ESK_KV_HEAD_BYTES : rest;
 }
 
-/// Skips what is left of the head's block.
-static int block_leave(struct esk_kv *kv) {
+/// Skips what is left of the head's block, unless the page failed there and is
+/// in a block that has room for `bytes` bytes.
+static int block_leave(struct esk_kv *kv, uint32_t bytes) {
     if (kv->used > kv->start) {
         ESK_TRY(page_close(kv));
     }
     page_clear(kv);
-    esk_ring_leave(&kv->log);
+    if (bytes > esk_kv_block_rest(kv)) {
+        esk_ring_leave(&kv->log);
+    }
     return ESK_OK;
 }
 
@@ -160,7 +163,7 @@ int esk_kv_record_begin(struct esk_kv *kv, uint32_t bytes) {
         ESK_TRY(page_close(kv));
     }
     if (bytes > esk_kv_block_rest(kv)) {
-        ESK_TRY(block_leave(kv));
+        ESK_TRY(block_leave(kv, bytes));
     }
     return record_append(kv, false, &kv->record_at);
 }

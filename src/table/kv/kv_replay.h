@@ -58,9 +58,9 @@ int esk_kv_record_pass(struct esk_kv *kv, struct esk_kv_walk *walk,
 void esk_kv_record_note(struct esk_kv *kv, const struct esk_kv_walk *walk,
                         const struct esk_kv_record *record);
 
-/// Finds where the stream begins in the first page from `position` on that can
-/// be read. stream: as it was if there is none. Returns ESK_OK; ESK_E_IO.
-int esk_kv_stream_find(struct esk_kv *kv, uint32_t position, uint16_t *stream);
+/// The first page from `position` on that can be read. Returns as esk_kv_view.
+int esk_kv_view_from(struct esk_kv *kv, uint32_t position,
+                     struct esk_kv_view *view);
 
 /// Pages that are lost between the newest tail mark and the first valid page.
 uint32_t esk_kv_walk_lost_first(struct esk_kv *kv,

@@ -73,35 +73,36 @@ static int value_skip(const struct esk_kv *kv, struct esk_kv_place *place,
     return ESK_OK;
 }
 
-int esk_kv_stream_find(struct esk_kv *kv, uint32_t position, uint16_t *stream) {
-    struct esk_kv_view view;
+int esk_kv_view_from(struct esk_kv *kv, uint32_t position,
+                     struct esk_kv_view *view) {
     int status = ESK_E_CORRUPT;
     uint32_t end = kv->log.head;
     /* A page in RAM may be there already: its program is in doubt. */
     end = kv->used > 0 && kv->page_at < end ? kv->page_at : end;
-    while (position < end && status != ESK_OK) {
-        status = esk_kv_view(kv, position, &view);
-        ESK_TRY(status == ESK_E_IO ? status : ESK_OK);
+    while (position < end && status != ESK_OK && status != ESK_E_IO) {
+        status = esk_kv_view(kv, position, view);
         position = esk_ring_skip(&kv->log, position);
     }
-    if (status == ESK_OK) {
-        *stream = view.stream;
-    }
-    return ESK_OK;
+    return status;
 }
 
 /// Looks whether a copy of the page at `position` follows. end: position that a
 /// record got to from there.
 /// Returns ESK_OK: there is none; ESK_E_CORRUPT: there is one; ESK_E_IO.
 static int copy_look(struct esk_kv *kv, uint32_t position, uint32_t end) {
-    uint16_t stream = 0;
+    struct esk_kv_view page;
+    struct esk_kv_view next;
     if (end <= position + 1) {
         return ESK_OK;
     }
-    ESK_TRY(esk_kv_stream_find(kv, position, &stream));
-    uint16_t next = (uint16_t)(stream + 1u);
-    ESK_TRY(esk_kv_stream_find(kv, position + 1, &next));
-    return next == stream ? ESK_E_CORRUPT : ESK_OK;
+    int status = esk_kv_view_from(kv, position, &page);
+    if (status == ESK_OK) {
+        status = esk_kv_view_from(kv, position + 1, &next);
+    }
+    if (status != ESK_OK) {
+        return status == ESK_E_IO ? status : ESK_OK;
+    }
+    return next.stream == page.stream ? ESK_E_CORRUPT : ESK_OK;
 }
 
 /// Reads a batch from behind a record of it on, up to its last record. Apart:
