@@ -96,7 +96,7 @@ def test_times_that_python_lacks_are_shown(esker, image):
         ("SELECT t FROM temp WHERE t > :least", "--param least=VALUE"),
         ("SELECT '\udcff'", "the SQL is not valid UTF-8"),
         ("SELECT t * 9223372036854775807 FROM temp", "beyond 64 bits"),
-        ("SELECT " + "(" * 10_000 + "1" + ")" * 10_000, "depth"),
+        ("SELECT " + "(" * 10_000 + "1" + ")" * 10_000, "100 deep"),
         ("SELECT 1 FROM temp WHERE " + "t > 1 AND " * 9999 + "x", '"x"'),
         ("SELECT tepm_c FROM temp", "did you mean 'temp_c'?"),
         ("SELECT '", "a text without its closing '"),
@@ -292,6 +292,29 @@ def test_a_file_of_statements_is_answered(esker, image, tmp_path):
     assert done.status == 2
     done = esker("query", image, "--file", tmp_path / "none.sql")
     assert done.status == 2 and "Nosuchfile" in flat(done.err)
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT t FROM temp WHERE (t = 1", "sql:1:32: ')' expected"),
+        ("SELECT", "sql:1:7: a value expected, not the end"),
+        ("SELECT tepm_c FROM temp", "sql:1:8: no column 'tepm_c'"),
+    ],
+)
+def test_what_nobody_can_read_is_refused_once(esker, image, sql, message):
+    done = esker("query", image, sql)
+    assert done.status == 1
+    assert done.err.startswith(f"error: query: {message}"), done.err
+    assert "DuckDB" not in done.err and done.err.count("^") == 1
+
+
+def test_duckdb_s_error_has_ours_before_it(esker, image):
+    done = esker("query", image, "SELECT t FROM temp WHERE sqrt(t) LIKE 5")
+    assert done.status == 1
+    lines = done.err.splitlines()
+    assert lines[0].startswith("DuckDB was asked: 1:26: no function sqrt()")
+    assert lines[1].startswith("error: query: Binder Error"), done.err
 
 
 def test_times_with_a_zone_are_shown(esker, image):

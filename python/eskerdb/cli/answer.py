@@ -125,15 +125,13 @@ def run(
         if lost is None:
             if made:  # DuckDB meets them again
                 damaged = database.pages_damaged
-            if reason:
-                print(f"DuckDB answers: {reason}", file=sys.stderr)
             if given:
                 sql = with_values(sql, _typed(made))
             found = Engine(database.tables).kv_bounds(sql)
             if found is not None:
                 database.bound_keys(*found)
             try:
-                lost = _by_duckdb(database, sql, form, rows)
+                lost = _by_duckdb(database, sql, form, rows, reason)
             finally:
                 if found is not None:
                     database.bound_keys(found[0], KeyBounds())
@@ -145,6 +143,8 @@ def run(
         return 1
     except duckdb.Error as failure:
         ours = refusal is not None and _is_ours(refusal, failure)
+        if reason and not ours:
+            print(f"DuckDB was asked: {reason}", file=sys.stderr)
         complain(f"query: {refusal if ours else failure}")
         _hint(database, failure, sql)
         return 1
@@ -307,14 +307,19 @@ def _by_machine(
     return lost if made else None
 
 
-def _by_duckdb(database: Database, sql: str, form: str, rows: int) -> int:
-    """Prints what DuckDB answers; as _by_machine()."""
+def _by_duckdb(
+    database: Database, sql: str, form: str, rows: int, reason: str
+) -> int:
+    """Prints what DuckDB answers, and why it does; as _by_machine()."""
     statements = database.statements(sql)
     if not statements:
         raise _NoStatement
     lost = 0
     for statement in statements:
         result = database.execute(_times_as_text(database, statement))
+        if reason:
+            print(f"DuckDB answers: {reason}", file=sys.stderr)
+            reason = ""
         if database.answers(statement):
             lost += print_result(result, form, rows)
     return lost
@@ -364,15 +369,18 @@ def _interruptible() -> Iterator[None]:
 
 def _is_ours(refusal: Refusal, failure: duckdb.Error) -> bool:
     """Whether to say what is wrong in our words: they name what was meant, or
-    DuckDB found the fault at the same place."""
+    DuckDB found the fault at the same place. Or neither can read the SQL, and
+    our parser came as far as DuckDB's."""
     if "did you mean" in refusal.message:
         return True
+    is_syntax = isinstance(failure, duckdb.ParserException)
     found = _PLACE.search(str(failure))
     if found is None:
-        return False
+        return is_syntax
     line, spaces = int(found[1]), len(found[2])
-    column = spaces - len(f"LINE {line}: ") + 1
-    return (line, column) == (refusal.line, refusal.column)
+    place = line, spaces - len(f"LINE {line}: ") + 1
+    ours = refusal.line, refusal.column
+    return place == ours or (is_syntax and place < ours)
 
 
 def _hint(database: Database, failure: duckdb.Error, sql: str) -> None:
