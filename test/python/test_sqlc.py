@@ -56,6 +56,8 @@ WHERE a < 0 OR c % 3 = 1;
 SELECT t FROM log WHERE NOT (a < 0) AND a IS NOT NULL;
 -- name: missing
 SELECT t, b FROM log WHERE a IS NULL;
+-- name: named_as_a_flag
+SELECT a, b AS a_null, c AS a_null_null FROM log WHERE b < 9;
 -- name: groups_of_nulls
 SELECT count(a), count(*), sum(a), sum(c), avg(c), min(c), max(a) FROM log;
 -- name: few

@@ -15,7 +15,7 @@ from eskerdb.sql.types import Type
 from eskerdb.sqlc import ctype
 from eskerdb.sqlc.cexpr import FALSE, TRUE, negated
 from eskerdb.sqlc.code import Text, used
-from eskerdb.sqlc.names import Names
+from eskerdb.sqlc.names import Names, clean
 from eskerdb.sqlc.value import Refused, cast
 
 if TYPE_CHECKING:
@@ -42,7 +42,12 @@ class Outputs:
     def __init__(self, to: Writer, query: p.Query) -> None:
         self._to = to
         self._types = query.types
-        self.names = Names(("row",)).all(query.names)
+        flags = [
+            f"{clean(name)}_null"
+            for name, type in zip(query.names, query.types, strict=True)
+            if type.nullable
+        ]
+        self.names = Names(("row", *flags)).all(query.names)
         self.fills: dict[tuple[str, ...], Fill] = {}
         self.stored: dict[str, str] = {}
         self.averages: dict[str, str] = {}
