@@ -405,6 +405,34 @@ def test_sums_are_checked_only_where_they_can_overflow(infos):
         ("CREATE TABLE t (a u8) WITH (ful = refuse)", "did you mean 'full'"),
         ("CREATE TABLE t (a u8) WITH (full = refus)", "did you mean 'refuse'"),
         ("CREATE TABLE t (a u8) WITH (blocks = 4)", "no option 'blocks'"),
+        ("CREATE TABLE t (a u8) WITH (data_blocks = -1)", "from 0 to 42949"),
+        ("CREATE TABLE t (a u8) WITH (data_blocks = 1.5)", "a whole number"),
+        ("CREATE TABLE t (a u8) WITH (cell_bytes = 100)", "64, 128, 256"),
+        (
+            "CREATE TABLE t (a u8) USING tree WITH (k_percent = 500)",
+            "k_percent takes a whole number from 10 to 90",
+        ),
+        (
+            (
+                "CREATE TABLE t (a u8, b u8); CREATE INDEX ON t (b) WITH "
+                "(bitmap = 9)"
+            ),
+            "bitmap is 0, 8, 16, 32 or 64",
+        ),
+        (
+            (
+                "CREATE TABLE t (a u8, b u8); CREATE INDEX ON t (b) WITH "
+                "(edges = (5, 1))"
+            ),
+            "edges rise",
+        ),
+        (
+            (
+                "CREATE TABLE t (a u8, b u8); CREATE INDEX ON t USING SORTED (b) "
+                "WITH (entries = 1)"
+            ),
+            "entries takes a whole number from 256 to 65280",
+        ),
         ("CREATE TABLE t (a u8) USING kv", "no columns"),
         ("CREATE TABLE t (a u8); CREATE TABLE T (a u8)", "created twice"),
         ("CREATE INDEX ON t (a)", "no table 't'"),

@@ -8,6 +8,7 @@ import math
 import struct
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from eskerdb import schema
@@ -34,33 +35,36 @@ KIND_NUMBERS = {
     "tree": lib.ESK_TABLE_TREE,
     "kv": lib.ESK_TABLE_KV,
 }
-_OPTIONS: dict[str, dict[str, type | tuple[str, ...]]] = {
+_COUNT = range(1 << 32)
+# What an option is: words or numbers, numbers of a range, or a list. 0 stands
+# for the default, also where it is outside of the range.
+_OPTIONS: dict[str, dict[str, type | range | tuple[str | int, ...]]] = {
     "series": {
         "full": ("drop_oldest", "refuse"),
-        "group_pages": int,
-        "run_pages": int,
-        "data_blocks": int,
-        "index_blocks": int,
-        "var_blocks": int,
+        "group_pages": _COUNT,
+        "run_pages": _COUNT,
+        "data_blocks": _COUNT,
+        "index_blocks": _COUNT,
+        "var_blocks": _COUNT,
         "keys_repeat": ("true", "false"),
-        "version": int,
+        "version": _COUNT,
         "codec": tuple(schema.CODECS),
-        "cell_bytes": int,
+        "cell_bytes": (0, 64, 128, 256, 512, 1024, 2048, 4096),
     },
     "tree": {
         "store": tuple(schema.STORES),
-        "k_percent": int,
-        "blocks": int,
-        "version": int,
+        "k_percent": range(10, 91),
+        "blocks": _COUNT,
+        "version": _COUNT,
     },
     "kv": {
-        "blocks": int,
-        "live_percent": int,
-        "index_keys": int,
-        "version": int,
+        "blocks": range(3, 1 << 32),
+        "live_percent": range(1, 96),
+        "index_keys": _COUNT,
+        "version": _COUNT,
     },
-    "index": {"bitmap": int, "edges": list},
-    "sorted index": {"entries": int, "fan": int},
+    "index": {"bitmap": (0, 8, 16, 32, 64), "edges": list},
+    "sorted index": {"entries": range(256, 65281), "fan": range(2, 9)},
 }
 _OTHER_TYPES = {
     "int": "i32", "integer": "i32", "bigint": "i64", "smallint": "i16",
@@ -493,6 +497,8 @@ def _summary(
     edges = options.get("edges")
     if not all(isinstance(edge, (int, float)) for edge in edges or ()):
         raise source.refuse(node.span, "edges takes a list of numbers")
+    if any(a >= b for a, b in pairwise(edges or ())):
+        raise source.refuse(node.span, "edges rise")
     return schema.Index(
         node.column,
         options.get("bitmap", schema.BITMAP),
@@ -538,16 +544,21 @@ def _options(
         wanted = known[name]
         if isinstance(wanted, tuple):
             if value not in wanted:
+                words = [str(word) for word in wanted]
                 raise source.refuse(
                     option.value_span,
-                    f"{name} is {listed(wanted)}"
-                    + (nearest(str(value), wanted)),
+                    f"{name} is {listed(words)}" + nearest(str(value), words),
+                )
+        elif isinstance(wanted, range):
+            if type(value) is not int or value and value not in wanted:
+                raise source.refuse(
+                    option.value_span,
+                    f"{name} takes a whole number from {wanted[0]} to "
+                    f"{wanted[-1]}",
                 )
         elif not isinstance(value, wanted):
             raise source.refuse(
-                option.value_span,
-                f"{name} takes "
-                + ("a list (1, 2, ..)" if wanted is list else "a whole number"),
+                option.value_span, f"{name} takes a list (1, 2, ..)"
             )
         result[name] = value
     return result
