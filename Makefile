@@ -123,12 +123,12 @@ CC_shape_bare := gcc
 CFLAGS_shape_bare := -O1 -g1 -DESK_ASSERTS=1 -DESK_SHAPE_STEPS=0 \
     '-DESK_SHAPE="test/shape/bare_shape.h"'
 
-# A core for one table has only its kind.
+# A core for one table has only its kind. Of these a series has queries.
 OTHERS_THAN_shape := table/kv table/tree
-OTHERS_THAN_shape_tree := table/kv table/series index/sorted
-OTHERS_THAN_shape_kv := table/tree table/series index/sorted
-OTHERS_THAN_shape_kv_index := table/tree table/series index/sorted
-OTHERS_THAN_shape_bare := table/tree table/series index/sorted
+OTHERS_THAN_shape_tree := table/kv table/series index/sorted query
+OTHERS_THAN_shape_kv := table/tree table/series index query
+OTHERS_THAN_shape_kv_index := table/tree table/series index query
+OTHERS_THAN_shape_bare := table/tree table/series index query
 ifneq ($(filter shape%,$(FLAVOUR)),)
 CORE := $(filter-out $(addsuffix /%,$(addprefix src/,$(OTHERS_THAN_$(FLAVOUR)))),\
     $(CORE))
@@ -138,6 +138,9 @@ endif
 CC_uncounted := gcc
 CFLAGS_uncounted := -O1 -g1 -DESK_ASSERTS=1 -DESK_COUNTERS=0
 uncounted_program := build/uncounted/test/contract/tree_collect_test
+ifeq ($(FLAVOUR),uncounted)
+CORE := $(filter-out src/query/% src/table/kv/%,$(CORE))
+endif
 
 # Slots of 32 bits: what has slots is compiled, the rest is of flavour test.
 CC_narrow := gcc
@@ -146,10 +149,16 @@ narrow_programs := $(patsubst %,build/narrow/test/contract/%_test, \
     query_ops query_helpers query_jumps query_check)
 ifeq ($(FLAVOUR),narrow)
 CORE := $(filter src/query/% src/base/slot.c,$(CORE))
-HARNESS := test/harness/assembler.c
+OWN_HARNESS := test/harness/assembler.c
+REST := build/test/libesker.a
+endif
+
+# Drivers and harness depend neither on a shape nor on counters: these flavours
+# have those of flavour test.
+ifneq ($(filter shape% uncounted narrow,$(FLAVOUR)),)
 PORT :=
-OTHERS := $(foreach l,harness port,build/test/libesker_$(l).a) \
-    build/test/libesker.a
+HARNESS := $(OWN_HARNESS)
+SHARED := $(foreach l,harness port,build/test/libesker_$(l).a)
 endif
 
 CC_asan := gcc
@@ -200,7 +209,6 @@ demo: setup-demo ## make a volume, write sensor data, query it, show it
 
 .PHONY: test
 test: setup-test ## unit, contract, regression, Python tests; DEEP=1: all rounds
-	@$(MAKE) FLAVOUR=release libraries
 	@$(MAKE) FLAVOUR=test tests shapes $(if $(DEEP),powercuts)
 	@$(foreach f,$(SHAPES),$(MAKE) FLAVOUR=$(f) shapes &&) true
 	@$(MAKE) FLAVOUR=uncounted $(uncounted_program)
@@ -425,6 +433,11 @@ $(LIBRARIES):
 	@rm -f $@
 	@ar rcs $@ $(filter %.o,$^)
 
+ifneq ($(SHARED),)
+$(SHARED) $(REST) &:
+	@$(MAKE) FLAVOUR=test libraries
+endif
+
 # Changes when a source file comes or goes, so that libraries follow.
 $(B)/%.list: FORCE
 	@mkdir -p $(@D)
@@ -448,9 +461,10 @@ $(B)/obj/%.o: %.cpp Makefile
 	@$(CXX) $(CPPFLAGS) $(CXXFLAGS) -MMD -MP -c $< -o $@
 
 $(call program,$(TESTS) $(POWERCUT) $(FUZZ) $(BENCH) $(SHAPE)): \
-    $(B)/%: $(B)/obj/%.o $(LIBRARIES)
+    $(B)/%: $(B)/obj/%.o $(LIBRARIES) $(SHARED) $(REST)
 	@mkdir -p $(@D)
-	@$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARIES) $(OTHERS) -lm \
+	@$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARIES) \
+	    $(if $(SHARED),$(SHARED) $(B)/libesker.a) $(REST) -lm \
 	    $(LIBS_$(notdir $*))
 
 # A port of a vendor's library: X_test is linked with X.c, where there is one,

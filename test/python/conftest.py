@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import sqlc_program
 from eskerdb import Column, Geometry, Simulator, Volume
 from eskerdb.cli import main
 
@@ -43,10 +44,19 @@ def rows(count: int, start: int = 0) -> list[tuple[int, float]]:
     ]
 
 
+def runs_deep(config: pytest.Config) -> bool:
+    """Whether tests that are marked deep run, too."""
+    return "not deep" not in config.option.markexpr
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if runs_deep(config):
+        sqlc_program.CORE_OF["asan"] = "asan"
+
+
 @pytest.fixture(scope="session")
 def is_deep(request: pytest.FixtureRequest) -> bool:
-    """Whether tests that are marked deep run, too."""
-    return "not deep" not in request.config.option.markexpr
+    return runs_deep(request.config)
 
 
 @pytest.fixture(params=GEOMETRIES)

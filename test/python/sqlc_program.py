@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: EskerDB contributors
 """Compiles SQL to C, runs it over an image, and asks SQLite the same."""
 
+import functools
 import math
 import os
 import re
@@ -48,6 +49,8 @@ EACH_COMPILER = [
     for name in COMPILERS
 ]
 END, LIMIT = 2, -14  # ESK_END, ESK_E_LIMIT
+# The core below a program with sanitizers: it has them, too, in deep tests.
+CORE_OF = {"asan": "test", "test": "test"}
 _PRINT = {
     "bool": ('"%d"', "(int)({})"),
     "double": ('"%.17g"', "{}"),
@@ -122,7 +125,12 @@ def run(*command: object, **options: object) -> subprocess.CompletedProcess:
 
 
 def library(flavour: str = "asan") -> list[Path]:
-    """Builds the core and its drivers for the host."""
+    """Returns the core and its drivers for the host, below such a program."""
+    return built(CORE_OF[flavour])
+
+
+@functools.cache
+def built(flavour: str) -> list[Path]:
     names = ["libesker_port.a", "libesker.a"]
     paths = [f"build/{flavour}/{name}" for name in names]
     kept = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}

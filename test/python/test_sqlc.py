@@ -433,18 +433,9 @@ def test_a_pause_changes_no_row(tmp_path):
 
 
 @pytest.mark.parametrize("compiler", sp.EACH_COMPILER)
-def test_compiled_queries_have_no_warning(tmp_path, compiler):
-    if not sp.has(compiler):
-        pytest.skip(f"{compiler} is not installed")
-    # AVR has no f64.
-    schema = SCHEMA.replace("f64", "f32") if "avr" in compiler else SCHEMA
-    small = Limits(groups=16, sorted=16)
-    sp.compiled(case(schema=schema, limits=small), tmp_path)
-    sp.compile_alone(compiler, tmp_path)
-
-
-@pytest.mark.parametrize("compiler", sp.EACH_COMPILER)
-def test_the_stack_of_a_query_is_within_its_constant(tmp_path, compiler):
+def test_compiled_queries_have_no_warning_and_a_stack_within_their_constant(
+    tmp_path, compiler
+):
     if not sp.has(compiler):
         pytest.skip(f"{compiler} is not installed")
     # AVR has no f64.
