@@ -25,6 +25,13 @@ bool esk_slot_is_negative(const esk_slot *slot) {
     return (((const uint8_t *)slot)[ESK_SLOT_BYTES - 1] & 0x80u) != 0;
 }
 
+void esk_slot_increment(esk_slot *r) {
+    uint8_t *byte = (uint8_t *)r;
+    while (++*byte == 0) { /* it fits: not all bytes are the largest */
+        byte++;
+    }
+}
+
 /// r = a + b, where b's bytes are changed by `flip`, with a carry in.
 /// carry    0 or 1
 /// Returns  the carry out.

@@ -53,6 +53,15 @@ ESK_SLOT_CALL int8_t esk_slot_compare(const esk_slot *a, const esk_slot *b);
 ESK_SLOT_CALL bool esk_slot_add(esk_slot *r, const esk_slot *a,
                                 const esk_slot *b, bool subtract);
 
+/// Adds 1 to a slot, where it fits.
+#if defined(__AVR__)
+void esk_slot_increment(esk_slot *r);
+#else
+static inline void esk_slot_increment(esk_slot *r) {
+    ++*r;
+}
+#endif
+
 /// Adds a to a number of two slots, the low one first.
 ESK_SLOT_CALL void esk_slot_add_wide(esk_slot *sum, const esk_slot *a);
 

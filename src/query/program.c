@@ -175,7 +175,6 @@ static ESK_IN_LINE void best_take(esk_slot *best, uint8_t *null,
 
 void esk_program_aggregate(struct esk_program *program, uint8_t mask, uint8_t w,
                            const esk_slot *value) {
-    static const esk_slot one = 1;
     esk_slot *window = program->values + w;
     uint8_t *nulls = program->nulls + w;
     if (nulls[ESK_WINDOW_COUNT] != 0) {
@@ -186,7 +185,7 @@ void esk_program_aggregate(struct esk_program *program, uint8_t mask, uint8_t w,
         return;
     }
     if ((mask & ESK_WINDOW_HAS_COUNT) != 0) {
-        (void)esk_slot_add(window, window, &one, false);
+        esk_slot_increment(window);
     }
     if ((mask & ESK_WINDOW_HAS_SUM) != 0) {
         nulls[ESK_WINDOW_SUM] = 0;
@@ -286,16 +285,20 @@ static int near_jump(struct esk_program *program, const uint8_t *end) {
     return ESK_PROGRAM_GOES_ON;
 }
 
+/// How a and b compare: enum esk_when.
+static ESK_IN_LINE uint8_t when_ordered(const esk_slot *a, const esk_slot *b) {
+    int8_t order = esk_slot_compare(a, b);
+    return order < 0    ? ESK_WHEN_LESS
+           : order == 0 ? ESK_WHEN_EQUAL
+                        : ESK_WHEN_GREATER;
+}
+
 /// How the two registers of IF, IFC and NULLIF compare: enum esk_when.
 static uint8_t when_of(const struct esk_program *program, const uint8_t *op) {
     if (either_is_null(program, op + 1)) {
         return ESK_WHEN_NULL;
     }
-    int8_t order =
-        esk_slot_compare(program->values + op[1], program->values + op[2]);
-    return order < 0    ? ESK_WHEN_LESS
-           : order == 0 ? ESK_WHEN_EQUAL
-                        : ESK_WHEN_GREATER;
+    return when_ordered(program->values + op[1], program->values + op[2]);
 }
 
 /// IF, and IFC once its column is in its register.
@@ -451,6 +454,54 @@ static int op_run(struct esk_program *program, uint8_t code, const uint8_t *op,
     return esk_program_result(program, r, status);
 }
 
+/// IFC, whose column is loaded. Returns where to go on.
+static ESK_IN_LINE const uint8_t *usual_compare(struct esk_program *program,
+                                                const uint8_t *op,
+                                                const esk_slot *column) {
+    esk_slot *values = program->values;
+    uint8_t *nulls = program->nulls;
+    uint8_t when = ESK_WHEN_NULL;
+    esk_slot_copy(values + op[1], column);
+    nulls[op[1]] = 0;
+    if (nulls[op[2]] == 0) { /* it may be the same register */
+        when = when_ordered(column, values + op[2]);
+    }
+    return op + ((op[6] & when) != 0 ? 8 + op[7] : 8);
+}
+
+/// Whether usual_run has the instruction.
+static ESK_IN_LINE bool is_usual(const uint8_t *op) {
+    return op[0] == ESK_OP_AGGC || op[0] == ESK_OP_IFC;
+}
+
+/// Runs AGGC and IFC of columns of 32 bits of a current row, of which most
+/// loops consist: their second, shorter way. Returns where to go on.
+static ESK_OUT_OF_LINE_ON_CHIPS const uint8_t *
+usual_run(struct esk_program *program, const uint8_t *op) {
+    while (is_usual(op)) {
+        const struct esk_program_table *table =
+            &program->tables[op[3] >> ESK_PLACE_TABLE];
+        const uint8_t *bytes = table->row + esk_load_u16(op + 4);
+        uint8_t type = op[3] & ESK_PLACE_TYPE;
+        esk_slot column;
+        if (table->state != ESK_CURSOR_ROW ||
+            !(type == ESK_TYPE_I32
+                  ? esk_slot_load(&column, bytes, ESK_TYPE_I32)
+                  : type == ESK_TYPE_U32 &&
+                        esk_slot_load(&column, bytes, ESK_TYPE_U32))) {
+            return op;
+        }
+        if (op[0] == ESK_OP_IFC) {
+            op = usual_compare(program, op, &column);
+        } else {
+            esk_program_aggregate(program, op[1] & ESK_WINDOW_HAS_ALL, op[2],
+                                  &column);
+            op += 6;
+        }
+    }
+    return op;
+}
+
 ESK_HOST_FLAT int esk_program_step(struct esk_program *program,
                                    uint16_t budget) {
     const uint8_t *op;
@@ -461,6 +512,9 @@ ESK_HOST_FLAT int esk_program_step(struct esk_program *program,
     program->budget = budget != 0 ? budget : UINT16_MAX;
     do {
         op = program->next;
+        if (ESK_FAST && is_usual(op)) {
+            op = usual_run(program, op);
+        }
         uint8_t code = op[0];
         const uint8_t *end = op + (esk_op_form(code) & 15u);
         program->next = end;
