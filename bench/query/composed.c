@@ -186,7 +186,8 @@ void composed_q3(const struct esk_source *sources, struct answer *answer) {
     int status;
     must(scan_open(&scan, source, &bounds), "open");
     do {
-        status = source->count(source, scan.cursor, &count);
+        uint16_t pages = UINT16_MAX;
+        status = source->count(source, scan.cursor, &pages, &count);
     } while (status == ESK_AGAIN);
     must(status, "count");
     put(answer, count);

@@ -121,7 +121,9 @@ struct esk_source {
     void *table;
     /// Adds to `count` the rows that a cursor has left, without copying them;
     /// NULL: they are visited. As esk_series_cursor_count.
-    int (*count)(const struct esk_source *source, void *cursor,
+    /// pages    in: the most that it reads, at least 1; out: less what the
+    ///          call took of them, all at ESK_AGAIN if they are at most 255.
+    int (*count)(const struct esk_source *source, void *cursor, uint16_t *pages,
                  uint32_t *count);
     uint32_t fingerprint; ///< of the schema: esk_table_fingerprint
     uint16_t cursor_bytes;

@@ -50,7 +50,6 @@ static int ranges_set(struct esk_program *program, const uint8_t *op) {
 
 /// COUNT.
 static int count_run(struct esk_program *program, const uint8_t *op) {
-    static const esk_slot one = 1;
     struct esk_program_table *table = &program->tables[op[2]];
     const struct esk_source *source = table->source;
     esk_slot *count = program->values + op[1];
@@ -63,10 +62,11 @@ static int count_run(struct esk_program *program, const uint8_t *op) {
     }
     while (table->state != ESK_CURSOR_CLOSED && source->count != NULL) {
         uint32_t rows = 0;
-        if (!esk_program_pay(program)) {
+        if (program->budget == 0) {
             return ESK_AGAIN;
         }
-        int status = source->count(source, table->cursor, &rows);
+        int status =
+            source->count(source, table->cursor, &program->budget, &rows);
         esk_slot more = (esk_slot)rows;
         if (esk_slot_is_negative(&more) ||
             !esk_slot_add(count, count, &more, false)) {
@@ -81,7 +81,7 @@ static int count_run(struct esk_program *program, const uint8_t *op) {
     while (table->state != ESK_CURSOR_CLOSED) {
         int status = esk_program_fetch(program, table, ESK_CURSOR_AHEAD);
         if (status == ESK_OK) {
-            (void)esk_slot_add(count, count, &one, false);
+            esk_slot_increment(count);
         } else if (status != ESK_END) {
             return status;
         }

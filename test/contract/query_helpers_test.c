@@ -136,6 +136,37 @@ ESK_TEST(query_advance_waits_ahead_and_takes_null_for_no_row) {
                    "2;2;");
 }
 
+ESK_TEST(query_source_counts_within_its_pages) {
+    const struct esk_source *source = &query_sources[0];
+    struct esk_source_bounds bounds = {.min = NULL};
+    struct esk_source_mark mark;
+    struct esk_series_cursor cursor;
+    struct esk_series_stats before;
+    struct esk_series_stats after;
+    uint16_t pages = 3;
+    uint32_t rows = 0;
+    query_start(400);
+    esk_source_series_counts(&query_sources[0]);
+    source->kind->mark(source, &mark);
+    ESK_CHECK_INT(source->kind->open(source, &mark, &cursor, &bounds), ESK_OK);
+    esk_series_stats(query_log, &before);
+    ESK_CHECK_INT(source->count(source, &cursor, &pages, &rows), ESK_AGAIN);
+    esk_series_stats(query_log, &after);
+    ESK_CHECK_INT(pages, 0);
+    ESK_CHECK(after.page_reads - before.page_reads <= 3);
+    ESK_CHECK(rows > 0 && rows < 400);
+    pages = 1000;
+    ESK_CHECK_INT(source->count(source, &cursor, &pages, &rows), ESK_OK);
+    ESK_CHECK_INT(rows, 400);
+    ESK_CHECK(pages > 900 && pages < 1000);
+    /* COUNT: one step that may read them all ends with the answer. */
+    ESK_CHECK_TEXT(query_rows(".table 0\n.regs 3\n.out int r1\n"
+                              "FOR c0 8 r0 r0 0\nCOUNT r1 c0\nEMIT\nHALT",
+                              UINT16_MAX),
+                   "400;");
+    ESK_CHECK_INT(query_pauses, 0);
+}
+
 /// Joins log, table `outer`, with the rows of rain to key 535, the other table
 /// of the two.
 static const char *merged(unsigned outer, uint16_t budget, uint32_t *reads) {
