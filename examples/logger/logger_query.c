@@ -383,7 +383,7 @@ static void take_block(struct logger_query *query, const uint8_t *body) {
 
 /// Which bound ended the query: id u32.
 static void take_limit(const struct logger_query *query, const uint8_t *body) {
-    struct esk_program_bound bound = {0};
+    struct esk_program_bound bound = {.kind = ESK_BOUND_NONE};
     uint8_t frame[FRAME_HEAD + 9 + FRAME_CRC];
     uint8_t *answer = frame + FRAME_HEAD;
     if (query->state == QUERY_NONE || esk_load_u32(body) != query->id) {

@@ -278,9 +278,17 @@ int esk_program_set_text(struct esk_program *program, uint8_t parameter,
 ///          the records of a helper is not divided.
 int esk_program_step(struct esk_program *program, uint16_t budget);
 
+/// What a program had no room for.
+enum esk_bound_kind {
+    ESK_BOUND_NONE = 0,   ///< no bound: the program ended for another reason
+    ESK_BOUND_ROWS = 2,   ///< rows in order, or values of a quantile
+    ESK_BOUND_GROUPS = 3, ///< groups
+    ESK_BOUND_RUNS = 4,   ///< rows in order, of a helper that sorts by runs
+};
+
 /// A bound that a program states.
 struct esk_program_bound {
-    uint8_t kind;     ///< 2 rows in order, 3 groups, 4 rows in order by runs
+    uint8_t kind;     ///< enum esk_bound_kind
     uint16_t most;    ///< records that it has room for; 0: its scratch is full
     uint16_t reached; ///< records that it had when another one came
 };

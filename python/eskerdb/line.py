@@ -194,7 +194,7 @@ class Line:
             b"L", wanted, b"l", lambda b: len(b) == 9 and b[:4] == wanted
         )
         kind, most, reached = struct.unpack_from("<BHH", body, 4)
-        if kind:
+        if kind != lib.ESK_BOUND_NONE:
             raise Bounded(f"{self.port}: {bound_text(kind, most, reached)}")
 
     def _start(self, program: bytes) -> int:

@@ -24,7 +24,7 @@ _FETCH_ROWS = 512
 _LEAST = -(1 << 63)
 
 INT, FLOAT, AVG, ROW, ROW_TEXT, TEXT = range(1, 7)
-GROUPS, RUNS = 3, 4  # kinds of helpers
+RUNS = 4  # a kind of helper
 
 
 def float_slot(value: float) -> int:
@@ -130,7 +130,8 @@ def bound_text(kind: int, most: int, reached: int) -> str:
     struct esk_program_bound."""
     if most == 0:
         return "the rows in order fill the scratch"
-    what = "groups" if kind == GROUPS else "rows or values in order"
+    is_groups = kind == lib.ESK_BOUND_GROUPS
+    what = "groups" if is_groups else "rows or values in order"
     return (
         f"more than {most:,} {what}: it had {reached:,} of them and came to "
         "another"

@@ -539,6 +539,7 @@ def constants(folder: Path) -> str:
         "tree.h",
         "tree_plan.h",
         "kv.h",
+        "query.h",
     ):
         text = (folder / header).read_text(encoding="utf-8")
         for body in text.split("\nenum ")[1:]:

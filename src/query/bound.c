@@ -7,6 +7,11 @@
 #include "esker/runs.h"
 #include "query/helpers.h"
 
+_Static_assert((int)ESK_BOUND_ROWS == (int)ESK_HELPER_SORT &&
+                   (int)ESK_BOUND_GROUPS == (int)ESK_HELPER_GROUPS &&
+                   (int)ESK_BOUND_RUNS == (int)ESK_HELPER_RUNS,
+               "a bound is that of a kind of helper");
+
 int esk_program_bound(const struct esk_program *program,
                       struct esk_program_bound *bound) {
     const uint8_t *op = program->next;

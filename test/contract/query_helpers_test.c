@@ -285,7 +285,7 @@ ESK_TEST(query_sorts_more_rows_than_memory_holds_through_a_scratch) {
     ESK_CHECK_TEXT(sorted("4 3 1 0 1 60", 0), "!-14");
     struct esk_program_bound bound = {0};
     ESK_CHECK_INT(esk_program_bound(&query_program, &bound), ESK_OK);
-    ESK_CHECK_INT(bound.kind, 4);
+    ESK_CHECK_INT(bound.kind, ESK_BOUND_RUNS);
     ESK_CHECK(bound.most > 31 && bound.most < 60);
     ESK_CHECK_INT(bound.reached, bound.most);
     ESK_CHECK_TEXT(sorted("4 3 1 0 1 600", 1), whole);
@@ -302,7 +302,7 @@ ESK_TEST(query_sorts_more_rows_than_memory_holds_through_a_scratch) {
     query_scratch = &few;
     ESK_CHECK_TEXT(sorted("4 3 1 0 1 60", 0), "!-14");
     ESK_CHECK_INT(esk_program_bound(&query_program, &bound), ESK_OK);
-    ESK_CHECK_INT(bound.kind, 4);
+    ESK_CHECK_INT(bound.kind, ESK_BOUND_RUNS);
     ESK_CHECK_INT(bound.most, 0);
     query_scratch = &query_blocks;
     /* It begins again with a record behind the last one. */
@@ -405,15 +405,17 @@ ESK_TEST(query_names_the_bound_that_ended_it) {
         int found;
         unsigned kind, most, reached;
     } cases[] = {
-        {".table 0\n.regs 2\n.helper 3 1 1 1 0 5", "GROUP h0", ESK_OK, 3, 5, 5},
-        {".table 0\n.regs 2\n.helper 2 1 1 1 0 5", "PUSH h0", ESK_OK, 2, 5, 5},
+        {".table 0\n.regs 2\n.helper 3 1 1 1 0 5", "GROUP h0", ESK_OK,
+         ESK_BOUND_GROUPS, 5, 5},
+        {".table 0\n.regs 2\n.helper 2 1 1 1 0 5", "PUSH h0", ESK_OK,
+         ESK_BOUND_ROWS, 5, 5},
         /* The second one of two. */
         {".table 0\n.regs 2\n.helper 1 1 1 1 0 2\n.helper 2 1 1 1 0 6",
-         "PUSH h0\nPUSH h1", ESK_OK, 2, 6, 6},
+         "PUSH h0\nPUSH h1", ESK_OK, ESK_BOUND_ROWS, 6, 6},
         /* An overflow beside a helper that is full. */
         {".table 0\n.regs 2\n.helper 1 1 1 1 0 1",
          "PUSH h0\nLDI32 r0 2147483647\nMUL r0 r0 r0\nMUL r0 r0 r0",
-         ESK_NOT_FOUND, 0, 0, 0},
+         ESK_NOT_FOUND, ESK_BOUND_NONE, 0, 0},
     };
     struct esk_program_bound bound;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
