@@ -492,17 +492,19 @@ def test_created_tables_have_the_fingerprints_of_the_volume_s():
             assert found.columns == created.info.columns
 
 
-def test_a_join_does_not_keep_bytes(infos):
+def test_a_join_does_not_keep_bytes_that_are_read(infos):
     """The rows on the left are kept where they come from two loops."""
-    source = Source(
-        "SELECT 1 FROM sea LEFT JOIN (SELECT DISTINCT temp FROM uwa) AS q"
-        " ON q.temp > sea.temp WHERE sea.key IN (1, 3)"
+    text = (
+        "SELECT {} FROM sea LEFT JOIN sea AS b ON b.key = sea.key + 1 LEFT "
+        "JOIN (SELECT DISTINCT temp FROM uwa) AS q ON q.temp > sea.temp "
+        "WHERE sea.key IN (1, 3)"
     )
-    with pytest.raises(
-        Refusal, match="texts of any length: put a SELECT"
-    ) as no:
+    source = Source(text.format("1"))
+    compile_select(source, parse(source)[0], infos)
+    source = Source(text.format("b.raw IS NULL"))
+    with pytest.raises(Refusal, match="texts of any length that are") as no:
         compile_select(source, parse(source)[0], infos)
-    assert no.value.column == 29
+    assert no.value.column == source.text.index("(SELECT") + 1
 
 
 def test_a_select_runs_with_parameters():

@@ -234,6 +234,16 @@ def test_a_value_is_computed_with_where_its_type_is_known(both):
             "SELECT a.key, b.key FROM conf AS a JOIN conf AS b "
             "ON a.type = 'text' AND a.value LIKE 'o%' AND b.value = '80'"
         ),
+        # The rows of `a` are kept, without the value that nothing reads.
+        (
+            "SELECT a.type, q.t FROM conf AS a LEFT JOIN (SELECT DISTINCT "
+            "type AS t FROM conf WHERE key > 'n') AS q "
+            "ON a.type < q.t WHERE a.key IN ('net/name', 'net', 'off')"
+        ),
+        (
+            "SELECT count(*) FROM conf AS a JOIN (SELECT DISTINCT type FROM "
+            "conf) AS q ON 1 = 1 WHERE a.key IN ('net', 'off', 'none')"
+        ),
     ):
         (select,) = engine.prepare(sql)
         theirs = sql.replace("i64", "BIGINT")

@@ -22,6 +22,10 @@ SEED = int(os.environ.get("ESK_SEED", "1"))
 STATEMENTS = 60
 SCHEMA = "CREATE TABLE conf USING kv;"
 MOST = "k" * 253
+# The rows of `a` are kept, without the values that nothing reads.
+JOINED = """SELECT length(a.key), q.n FROM conf AS a LEFT JOIN
+(SELECT DISTINCT length(key) AS n FROM conf) AS q ON length(a.key) > q.n
+WHERE a.key IN ('net', 'off', 'none')"""
 QUERIES = f"""
 -- name: one
 SELECT key, value, type FROM conf WHERE key = :k;
@@ -58,6 +62,8 @@ WHERE type = 'int' AND key > 'disk/' AND key < 'e' OR key = 'net/port'
     AND type = 'int';
 -- name: counted
 SELECT count(*), count(value), count(key), sum(length(key)) FROM conf;
+-- name: joined
+{JOINED};
 """
 PARAMETERS = {
     "one": ("net/port",),
@@ -199,6 +205,8 @@ def test_parameters_are_bounds_and_values_are_typed(tmp_path, lite):
     count = len(made.rows["conf"])
     (totals,) = lite.execute("SELECT sum(length(key)) FROM conf").fetchone()
     assert found["counted"][0] == [(count, count, count, totals)]
+    joined = lite.execute(JOINED).fetchall()
+    assert sorted(found["joined"][0]) == sorted(joined) != []
 
 
 def test_an_empty_key_and_one_that_is_too_long_find_nothing(tmp_path):

@@ -183,7 +183,7 @@ class _Join:
         if _places(outer.plan) > 1:
             outer = self._outer_kept(outer)
         types = [value.type for value in inner.row]
-        keep = p.Keep(inner.plan, inner.row, self.planner.limits.sorted)
+        keep = self._keep(inner.plan, inner.row)
         if self.kind == "left":
             types = [type.maybe() for type in types]
         row = outer.row + fields(types, width_of(outer.plan))
@@ -192,17 +192,13 @@ class _Join:
     def _outer_kept(self, outer: Base) -> Base:
         """Returns an outer input that gives its rows at one place of the code:
         the loop over kept rows can be at one only."""
-        types = [value.type for value in outer.row]
-        if any(type.kind == "blob" for type in types):
-            raise self.planner.source.refuse(
-                self.inner.source.span,
-                "the rows of the tables before it are kept in memory, and one "
-                "has bytes or texts of any length: put a SELECT of what is "
-                "needed around them",
-            )
-        row = fields(types)
+        row = fields([value.type for value in outer.row])
         made = p.Project(outer.plan, outer.row)
-        return Base(p.Keep(made, row, self.planner.limits.sorted), row, None)
+        return Base(self._keep(made, row), row, None)
+
+    def _keep(self, made: p.Plan, row: tuple[e.Expr, ...]) -> p.Keep:
+        bound = self.planner.limits.sorted
+        return p.Keep(made, row, bound, self.inner.source.span)
 
     def _nested(
         self, outer: Base, inner: p.Plan, row: tuple[e.Expr, ...]

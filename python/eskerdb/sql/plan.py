@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eskerdb.sql.expr import Expr
+from eskerdb.sql.source import Span
 from eskerdb.sql.types import Type
 
 RECORDS_MAX = 65535  # of groups, an order, a quantile
@@ -366,11 +367,16 @@ class Keep:
 
     fields  the input's row, as Fields
     bound   most rows; more end the query with ESK_E_LIMIT
+    span    of what the rows are joined with
+    places  of the columns that are read, the only ones that memory has
+            (needed.py)
     """
 
     input: Plan
     fields: tuple[Expr, ...]
     bound: int
+    span: Span
+    places: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

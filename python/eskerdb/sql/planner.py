@@ -19,6 +19,7 @@ from eskerdb.sql import plan as p
 from eskerdb.sql.access import Limits
 from eskerdb.sql.base import Base, Leaf, fields, table_fields
 from eskerdb.sql.joins import join
+from eskerdb.sql.needed import needed
 from eskerdb.sql.ordered import Order
 from eskerdb.sql.source import Source
 from eskerdb.sql.types import Type
@@ -29,7 +30,7 @@ def plan(
 ) -> p.Query:
     """Returns the plan of a query. Raises Refusal."""
     planner = Planner(source, limits or Limits())
-    made = planner.select(bound.select)
+    made = needed(source, planner.select(bound.select))
     outputs = bound.select.outputs
     return p.Query(
         bound.name,

@@ -355,17 +355,23 @@ class _Walk:
         if not isinstance(right, p.Keep):
             return lambda consume: self.produce(right, consume)
         emitter = self.emitter
-        kept = emitter.order(
-            [field.type for field in right.fields], [], right.bound, True
-        )
-        self.produce(
-            right.input,
-            lambda row: emitter.push(kept, [*map(self.values.made, row)]),
-        )
+        places = right.places
+        # A record has a value at least.
+        types = [right.fields[at].type for at in places] or [BOOL]
+        kept = emitter.order(types, [], right.bound, True)
+
+        def push(row: Row) -> None:
+            values = [self.values.made(row[at]) for at in places]
+            emitter.push(kept, values or [constant(1)])
+
+        self.produce(right.input, push)
+        row = [_NULL] * len(right.fields)
+        for at, value in zip(places, kept.row, strict=False):
+            row[at] = value
 
         def read(consume: Consume) -> None:
             with emitter.each(kept):
-                consume(kept.row)
+                consume(tuple(row))
 
         return read
 

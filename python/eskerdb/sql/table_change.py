@@ -26,6 +26,7 @@ from eskerdb.sql.bytes_backend import Code, compiled
 from eskerdb.sql.emit import Unsupported
 from eskerdb.sql.explain import explained, text
 from eskerdb.sql.handles import of_program
+from eskerdb.sql.needed import needed
 from eskerdb.sql.planner import Planner, types_of
 from eskerdb.sql.planner import plan as planned
 from eskerdb.sql.rules import Fault
@@ -72,7 +73,7 @@ def reading(
 ) -> Reading:
     """Compiles a SELECT whose outputs may be whole rows. Raises Unsupported."""
     planner = Planner(source, limits)
-    made = planner.select(select)
+    made = needed(source, planner.select(select))
     query = p.Query(
         "",
         made,
