@@ -3,6 +3,7 @@
 """Queries compiled to C: they compile everywhere, and answer as SQLite."""
 
 import importlib
+import json
 import random
 import re
 import subprocess
@@ -672,3 +673,27 @@ def test_orders_through_a_scratch_have_no_warning(tmp_path, compiler):
         pytest.skip(f"{compiler} is not installed")
     sp.compiled(sorts(True), tmp_path)
     sp.compile_alone(compiler, tmp_path)
+
+
+def test_the_stack_below_a_query_is_as_measured():
+    """docs/sqlc.md: a row a kind of table, a column a chip."""
+    root = Path(__file__).resolve().parents[2]
+    found = json.loads((root / "docs/results/mcu.json").read_text())
+    rows = re.findall(
+        r"^  \| a (series|tree): .*? \|(.*)\|$",
+        (root / "docs/sqlc.md").read_text(),
+        re.MULTILINE,
+    )
+    metrics = {"series": "value query", "tree": "tree iteration"}
+    chips = ("atmega2560-", "cortex-m0", "cortex-m3", "rv32imc")
+    assert [kind for kind, _ in rows] == [*metrics]
+    for kind, cells in rows:
+        for chip, cell in zip(chips, cells.split("|"), strict=True):
+            most = max(
+                row["value"]
+                for row in found
+                if row["metric"] == f"stack, {metrics[kind]}, worst case"
+                and row["config"].startswith(chip)
+            )
+            said = int(cell.replace(",", ""))
+            assert most <= said < most * 1.1, (kind, chip)
