@@ -65,6 +65,15 @@ def scan_row(scan: p.Scan, nullable: bool = False) -> Row:
     )
 
 
+def _over(value: Expr, row: Row) -> Expr:
+    """Returns an expression over a row, folded where the row has a NULL: of a
+    left join, whose columns a back end cannot compare or match."""
+    made = replaced(value, row)
+    if any(isinstance(i, Constant) and i.value is None for i in row):
+        made = simplified(made)
+    return made
+
+
 class _Walk:
     def __init__(self, emitter: Emitter) -> None:
         self.emitter = emitter
@@ -72,15 +81,12 @@ class _Walk:
 
     def put(self, value: Expr, row: Row) -> Expr:
         """Returns an expression over a row."""
-        made = replaced(value, row)
-        if any(item is _NULL for item in row):
-            made = simplified(made)
-        return self.values.made(made)
+        return self.values.made(_over(value, row))
 
     @contextmanager
     def when(self, condition: Expr, row: Row) -> Iterator[None]:
         """What it encloses is done where a condition over a row is TRUE."""
-        known = self.values.types_where(replaced(condition, row))
+        known = self.values.types_where(_over(condition, row))
         made = self.put(condition, row)
         with self.emitter.when(made), self.values.knowing(known):
             yield
@@ -126,7 +132,7 @@ class _Walk:
             node.input,
             lambda row: consume(
                 tuple(
-                    self.values.output(replaced(output, row))
+                    self.values.output(_over(output, row))
                     for output in node.outputs
                 )
             ),

@@ -80,3 +80,16 @@ SELECT x.id, max(y.g, 0.0), min(y.f, y.k) IS NULL FROM r x LEFT JOIN t y ON y.a 
 ----
 -58|NULL|1
 -56|NULL|1
+
+-- also behind a subquery, and in an order
+SELECT z.id, z.n > z.s FROM (SELECT x.id AS id, x.s AS s, y.n AS n FROM r x LEFT JOIN t y ON y.a = x.v + 30) z WHERE z.id < -54 ORDER BY z.n > z.s, z.id
+----
+-58|NULL
+-56|NULL
+-60|0
+-60|1
+-60|1
+-60|1
+-60|1
+-60|1
+-60|1
