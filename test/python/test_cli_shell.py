@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: EskerDB contributors
 """The shell: from a pipe, and at a terminal that prompt_toolkit simulates."""
 
+import io
 import subprocess
 import sys
 
@@ -16,10 +17,17 @@ from eskerdb.sql.parse import parse
 from eskerdb.sql.source import Source
 
 
-def piped(image, text, *options):
-    done = piped_bytes(image, text.encode(), *options)
-    done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
-    return done
+@pytest.fixture
+def piped(esker, monkeypatch):
+    """Runs the shell with its input from a pipe, in this process."""
+
+    def run(image, text, *options):
+        monkeypatch.setattr(
+            sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode()))
+        )
+        return esker("shell", image, *options)
+
+    return run
 
 
 def piped_bytes(image, text, *options):
@@ -27,18 +35,18 @@ def piped_bytes(image, text, *options):
     return subprocess.run(command, input=text, capture_output=True, check=False)
 
 
-def test_statements_of_several_lines_are_answered_from_a_pipe(image):
+def test_statements_of_several_lines_are_answered_from_a_pipe(piped, image):
     done = piped(
         image,
         "SELECT count(*) AS n, -- one; line\n  max(t) AS last\nFROM temp\n;\n"
         "SELECT ';' AS a;SELECT 2 AS b",
         "--csv",
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "n,last\n500,5990\na\n;\nb\n2\n"
+    assert done.status == 0, done.err
+    assert done.out == "n,last\n500,5990\na\n;\nb\n2\n"
 
 
-def test_parameters_have_the_values_that_were_given(image):
+def test_parameters_have_the_values_that_were_given(piped, image):
     done = piped(
         image,
         ".param t 5985\n.param :c a b\nSELECT count(*) AS n FROM temp WHERE "
@@ -46,35 +54,37 @@ def test_parameters_have_the_values_that_were_given(image):
         "SELECT count(*) AS n FROM temp WHERE t > :t;\n",
         "--csv",
     )
-    assert done.returncode == 1
-    assert done.stdout == "n\n1\ntwo\n2\n:t 5985\n:c a b\n"
-    assert ":d has no value" in done.stderr
-    assert "no parameter has the name '1'" in done.stderr
-    assert ":t has no value; give it one" in done.stderr
+    assert done.status == 1
+    assert done.out == "n\n1\ntwo\n2\n:t 5985\n:c a b\n"
+    assert ":d has no value" in done.err
+    assert "no parameter has the name '1'" in done.err
+    assert ":t has no value; give it one" in done.err
 
 
-def test_a_wrong_statement_has_a_caret_and_the_next_one_is_answered(image):
+def test_a_wrong_statement_has_a_caret_and_the_next_one_is_answered(
+    piped, image
+):
     done = piped(image, "SELECT tmep FROM temp;\nSELECT 1 AS a;\n", "--csv")
-    assert done.returncode == 1
-    assert done.stdout == "a\n1\n"
-    lines = done.stderr.splitlines()
+    assert done.status == 1
+    assert done.out == "a\n1\n"
+    lines = done.err.splitlines()
     at = lines.index("SELECT tmep FROM temp;")
     assert lines[at].index("tmep") == lines[at + 1].index("^")
     assert lines[at - 1].startswith("error: query: sql:1:8: no column 'tmep'")
     assert "did you mean 'temp_c'?" in lines[at - 1]
 
 
-def test_statements_on_one_line_are_answered_one_by_one(image):
+def test_statements_on_one_line_are_answered_one_by_one(piped, image):
     done = piped(
         image,
         "SELECT max(t) AS a FROM temp; SELECT tmep FROM temp; "
         "SELECT ';' AS b;; SELECT 3 AS c -- ;\n;\n",
         "--csv",
     )
-    assert done.returncode == 1
-    assert done.stdout == "a\n5990\nb\n;\nc\n3\n"
-    assert done.stderr.count("the machine answers") == 3
-    assert "did you mean" in done.stderr
+    assert done.status == 1
+    assert done.out == "a\n5990\nb\n;\nc\n3\n"
+    assert done.err.count("the machine answers") == 3
+    assert "did you mean" in done.err
 
 
 def test_bytes_that_are_not_utf8_are_refused(image):
@@ -104,23 +114,23 @@ def test_a_text_is_split_at_its_semicolons(text, parts):
     assert split(text) == parts
 
 
-def test_commands(image):
+def test_commands(piped, image):
     done = piped(
         image,
         ".tables\n.schema temp\n.help\n.reads on\n.timer on\n"
         "SELECT sum(temp_c) FROM temp;\n.reads off\n.timer off\n"
         "SELECT 1;\n.quit\nSELECT 2 AS never;\n",
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("temp: series, key t\nCREATE TABLE temp (")
-    assert ".schema" in done.stdout and "never" not in done.stdout
-    took = [line for line in done.stderr.splitlines() if "page read" in line]
+    assert done.status == 0, done.err
+    assert done.out.startswith("temp: series, key t\nCREATE TABLE temp (")
+    assert ".schema" in done.out and "never" not in done.out
+    took = [line for line in done.err.splitlines() if "page read" in line]
     assert len(took) == 1
     reads, seconds = took[0].split(", ")
     assert int(reads.split()[0]) > 10 and float(seconds.split()[0]) > 0
 
 
-def test_changes_are_kept_and_seen(image):
+def test_changes_are_kept_and_seen(piped, image):
     done = piped(
         image,
         "SELECT count(*) AS n FROM temp; INSERT INTO temp VALUES (6000, 1);\n"
@@ -128,12 +138,12 @@ def test_changes_are_kept_and_seen(image):
         "DELETE FROM temp WHERE t < 5990; SELECT t FROM temp;\n",
         "--csv",
     )
-    assert done.returncode == 1
-    assert done.stdout == "n\n500\nt\n5990\n6000\n"
-    assert "1 row inserted: temp" in done.stderr
-    assert "499 rows deleted: temp" in done.stderr
-    assert "t = 1 is not above 6000, the newest" in done.stderr
-    assert piped(image, "SELECT count(*) FROM temp;", "--csv").stdout == (
+    assert done.status == 1
+    assert done.out == "n\n500\nt\n5990\n6000\n"
+    assert "1 row inserted: temp" in done.err
+    assert "499 rows deleted: temp" in done.err
+    assert "t = 1 is not above 6000, the newest" in done.err
+    assert piped(image, "SELECT count(*) FROM temp;", "--csv").out == (
         "count(*)\n2\n"
     )
 
@@ -161,10 +171,10 @@ def test_an_image_that_cannot_be_written_is_still_read(image, monkeypatch):
         (".reads 1", "write .reads on"),
     ],
 )
-def test_a_wrong_command_says_what_to_write(image, command, message):
+def test_a_wrong_command_says_what_to_write(piped, image, command, message):
     done = piped(image, command + "\n")
-    assert done.returncode == 1
-    assert message in done.stderr
+    assert done.status == 1
+    assert message in done.err
 
 
 def test_the_schema_is_sql_that_creates_the_table(image):
@@ -231,17 +241,17 @@ def _until_quit(texts):
         yield text
 
 
-def test_a_command_follows_a_statement_on_its_line(image):
+def test_a_command_follows_a_statement_on_its_line(piped, image):
     done = piped(
         image,
         "SELECT 1 AS a; .tables\nSELECT 2 AS b; SELECT 3 AS c; .param x 'a;b'\n"
         "SELECT 4 AS d -- it goes on\n; .nothing\n.quit\nSELECT 5 AS e;\n",
         "--csv",
     )
-    assert done.returncode == 1
-    assert done.stdout.startswith("a\n1\ntemp: series, key t\n")
-    assert done.stdout.endswith("b\n2\nc\n3\nd\n4\n")
-    assert "no command '.nothing'" in done.stderr
+    assert done.status == 1
+    assert done.out.startswith("a\n1\ntemp: series, key t\n")
+    assert done.out.endswith("b\n2\nc\n3\nd\n4\n")
+    assert "no command '.nothing'" in done.err
     assert shell.parts("SELECT 1;.a b\nSELECT 2; -- no\n") == [
         "SELECT 1;",
         ".a b",
@@ -249,7 +259,7 @@ def test_a_command_follows_a_statement_on_its_line(image):
     ]
 
 
-def test_a_change_of_too_many_rows_names_the_option(tmp_path):
+def test_a_change_of_too_many_rows_names_the_option(piped, tmp_path):
     path = tmp_path / "t.img"
     with eskerdb.Simulator(
         geometry=eskerdb.Geometry(
@@ -272,6 +282,6 @@ def test_a_change_of_too_many_rows_names_the_option(tmp_path):
         "DELETE FROM t;\nSELECT count(*) AS n FROM t;\n",
         "--csv",
     )
-    assert done.stdout == "n\n300\nn\n0\n"
-    assert "--batches of `esker query`" in done.stderr
-    assert "300 rows deleted: t" in done.stderr
+    assert done.out == "n\n300\nn\n0\n"
+    assert "--batches of `esker query`" in done.err
+    assert "300 rows deleted: t" in done.err
