@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import eskerdb
+from eskerdb import Column, Index
 from eskerdb.cli import shell
 from eskerdb.cli.statements import split
 from eskerdb.sql import tables
@@ -186,6 +187,31 @@ def test_the_schema_is_sql_that_creates_the_table(image):
             assert [index.column for index in made.indexes] == [
                 index.column for index in table.indexes
             ]
+
+
+def test_the_schema_has_the_table_s_options(volume):
+    """Keys that repeat above all: another plan joins by them."""
+    columns = [Column("t", "u32"), Column("v", "i16")]
+    wanted = {
+        "twice": {"keys_repeat": "true", "full": "refuse", "version": 7},
+        "packed": {"codec": "packed", "cell_bytes": 128},
+        "map": {"store": "wandering"},
+    }
+    volume.create(
+        "twice", columns, keys_repeat=True, full="refuse", version=7,
+        data_blocks=5, index_blocks=3,
+        indexes=[Index("v", bitmap=8, edges=(-5, 0, 10))],
+    )  # fmt: skip
+    volume.create(
+        "packed", columns, codec="packed", cell_bytes=128, data_blocks=5
+    )
+    volume.create_tree("map", columns, store="wandering", blocks=8)
+    for table in volume.tables():
+        source = Source(shell.create_text(table))
+        made = tables.create(source, parse(source))[table.name]
+        assert made.options == wanted[table.name]
+        assert made.info.keys_repeat == table.keys_repeat
+        assert made.indexes == list(table.indexes)
 
 
 @pytest.mark.parametrize(

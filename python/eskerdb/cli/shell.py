@@ -26,6 +26,7 @@ from eskerdb.schema import Column, Index
 from eskerdb.sql.duck import Database, names_of
 from eskerdb.sql.parse import STATEMENTS
 from eskerdb.sql.source import Refusal, Source, nearest
+from eskerdb.sql.tables import OPTIONS
 from eskerdb.sql.tokens import NO_UTF8, tokens
 
 if TYPE_CHECKING:
@@ -121,12 +122,34 @@ def create_text(table: Any) -> str:
         made += f" ({columns})"
     if table.kind != "series":
         made += f" USING {table.kind}"
-    if table.codec != "raw":
-        cell = table.cell_bytes
-        made += f" WITH (codec = {table.codec}, cell_bytes = {cell})"
+    if options := _options(table):
+        made += f" WITH ({', '.join(options)})"
     lines = [made + ";"]
     lines += [_index_text(name, index) for index in table.indexes]
     return "\n".join(lines)
+
+
+def _options(table: Any) -> list[str]:
+    """Returns the options of a table that are not the default, but for the
+    sizes of its regions."""
+    repeats = "true" if table.keys_repeat else "false"
+    found = [
+        ("codec", table.codec, "raw"),
+        ("cell_bytes", table.cell_bytes, 0),
+        ("full", table.full, "drop_oldest"),
+        ("keys_repeat", repeats, "false"),
+        ("store", table.store, ""),
+        ("k_percent", table.k_percent, 0),
+        ("live_percent", table.live_percent, 0),
+        ("index_keys", table.index_keys, 0),
+        ("version", table.version, 0),
+    ]
+    known = OPTIONS[table.kind]
+    return [
+        f"{name} = {value}"
+        for name, value, default in found
+        if name in known and value != default
+    ]
 
 
 def _index_text(name: str, index: Index) -> str:
@@ -135,9 +158,12 @@ def _index_text(name: str, index: Index) -> str:
             f"CREATE INDEX ON {name} USING SORTED ({_name(index.column)}) "
             f"WITH (entries = {index.entries}, fan = {index.fan});"
         )
+    edges = ""
+    if index.edges is not None:
+        edges = f", edges = ({', '.join(map(repr, index.edges))})"
     return (
         f"CREATE INDEX ON {name} ({_name(index.column)}) "
-        f"WITH (bitmap = {index.bitmap});"
+        f"WITH (bitmap = {index.bitmap}{edges});"
     )
 
 

@@ -38,7 +38,7 @@ KIND_NUMBERS = {
 _COUNT = range(1 << 32)
 # What an option is: words or numbers, numbers of a range, or a list. 0 stands
 # for the default, also where it is outside of the range.
-_OPTIONS: dict[str, dict[str, type | range | tuple[str | int, ...]]] = {
+OPTIONS: dict[str, dict[str, type | range | tuple[str | int, ...]]] = {
     "series": {
         "full": ("drop_oldest", "refuse"),
         "group_pages": _COUNT,
@@ -530,7 +530,7 @@ def _options(
     source: Source, options: Iterable[s.Option], kind: str
 ) -> dict[str, Any]:
     """Checks the options of WITH (..)."""
-    known, result = _OPTIONS[kind], {}
+    known, result = OPTIONS[kind], {}
     for option in options:
         name, value = option.name, option.value
         if name not in known:
