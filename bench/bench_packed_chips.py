@@ -51,6 +51,7 @@ FIRMWARE_OWN = (
 )
 SHARED = ("esk_bytes_", "esk_load_", "esk_store_", "esk_bit_", "mem")
 DECIMAL_FIRST = 4  # of the modes
+LARGE = 100  # bytes of a function that is listed
 
 
 def show(metric, dataset, config, value, unit):
@@ -140,6 +141,12 @@ def build(name):
     config = f"{name}, -Os -flto"
     show("code, without decimals", "-", config, code["words"], "B")
     show("of it src/base and C library", "-", config, sum(shared), "B")
+    small = code["words"] - sum(shared)
+    for symbol, size in sorted(added["words"].items(), key=lambda it: -it[1]):
+        if size >= LARGE and not symbol.startswith(SHARED):
+            show(f"of it {symbol.split('.')[0]}", "-", config, size, "B")
+            small -= size
+    show(f"of it functions below {LARGE} B", "-", config, small, "B")
     more = code["all"] - code["words"]
     show("code, decimals", "-", config, more, "B")
     return programs

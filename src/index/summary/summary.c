@@ -688,7 +688,9 @@ static void summary_merge_cells(const struct esk_summary_column *column,
         memset(part + zone, 0, summary_bitmap_bytes(column));
         summary_add_cells(column, part, old);
     }
-    summary_add_cells(column, part, other);
+    if (!esk_bytes_are(part + zone, summary_bitmap_bytes(column), UINT8_MAX)) {
+        summary_add_cells(column, part, other);
+    }
 }
 
 /// Adds the bits of `other` to those of `part`.

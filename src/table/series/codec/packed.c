@@ -40,6 +40,25 @@ ESK_OUT_OF_LINE void esk_packed_sign(uint8_t *number, uint8_t bytes) {
     }
 }
 
+ESK_OUT_OF_LINE bool esk_packed_turn(const struct packed_call *call,
+                                     uint8_t mode, const uint8_t *from,
+                                     uint8_t *to, bool back) {
+    const struct esk_packed_decimals *decimals = call->packed->decimals;
+    if (mode != ESK_PACKED_FLOAT) {
+        mode = (uint8_t)(mode - ESK_PACKED_DECIMAL);
+        return back ? decimals->decode(from, mode, to)
+                    : decimals->encode(from, mode, to);
+    }
+    /* The order form is its own inverse but for the sign: every bit is kept. */
+    bool is_high = (from[3] & 0x80u) != 0;
+    uint8_t flip = is_high != back ? UINT8_MAX : 0;
+    for (uint8_t i = 0; i < 4; i++) {
+        to[i] = from[i] ^ flip;
+    }
+    to[3] = (uint8_t)(to[3] ^ (flip == 0 ? 0x80u : 0u));
+    return true;
+}
+
 ESK_OUT_OF_LINE uint32_t esk_packed_change(struct packed_call *call,
                                            const struct esk_packed_field *field,
                                            const uint8_t *from, uint8_t *part) {
@@ -53,16 +72,10 @@ ESK_OUT_OF_LINE uint32_t esk_packed_change(struct packed_call *call,
         change = esk_bytes_equal(from, part, bytes) ? 0 : 1;
     } else {
         if (mode >= ESK_PACKED_FLOAT) {
-            uint32_t number = esk_load_u32(from);
-            if (mode == ESK_PACKED_FLOAT) {
-                number = packed_order(number);
-            } else if (!call->packed->decimals->encode(
-                           number, (uint8_t)(mode - ESK_PACKED_DECIMAL),
-                           &number)) {
+            if (!esk_packed_turn(call, mode, from, call->form, false)) {
                 call->bare = true;
                 return 1;
             }
-            esk_store_u32(call->form, number);
             from = call->form;
         }
         if (ESK_HOST && bytes == 8) {

@@ -37,12 +37,12 @@
 /// f32 values as decimal numbers, packed_decimal.c. A program whose tables have
 /// no such column does not link it.
 struct esk_packed_decimals {
-    /// Sets `number` to n where `bits` is the f32 nearest to n / 10^decimals.
-    /// Returns false when there is no such n.
-    bool (*encode)(uint32_t bits, uint8_t decimals, uint32_t *number);
-    /// The bits of the f32 nearest to `number` / 10^decimals, where |number| is
-    /// below ESK_PACKED_DECIMAL_LIMIT.
-    uint32_t (*decode)(uint32_t number, uint8_t decimals);
+    /// Writes n, a u32, where the f32 at `from` is the nearest to
+    /// n / 10^decimals. Returns false when there is no such n.
+    bool (*encode)(const uint8_t *from, uint8_t decimals, uint8_t *to);
+    /// Writes the f32 nearest to n / 10^decimals. Returns false when |n| is
+    /// above ESK_PACKED_DECIMAL_LIMIT.
+    bool (*decode)(const uint8_t *from, uint8_t decimals, uint8_t *to);
 };
 
 extern const struct esk_packed_decimals esk_series_part_decimals;

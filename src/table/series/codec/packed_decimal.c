@@ -47,12 +47,13 @@ static ESK_APART uint32_t word_down(uint32_t value, uint8_t count) {
     return value >> count;
 }
 
-static bool decimal_encode(uint32_t bits, uint8_t decimals, uint32_t *number) {
+static bool decimal_encode(const uint8_t *from, uint8_t decimals, uint8_t *to) {
+    uint32_t bits = esk_load_u32(from);
     uint8_t exponent =
         (uint8_t)((uint16_t)(bits >> 16) >> (MANTISSA_BITS - 16));
     uint8_t fives = decimal_fives(decimals);
     if (bits == 0) {
-        *number = 0;
+        esk_store_u32(to, 0);
         return true;
     }
     uint32_t mantissa = (bits & (MANTISSA_TOP - 1u)) | MANTISSA_TOP;
@@ -81,17 +82,23 @@ static bool decimal_encode(uint32_t bits, uint8_t decimals, uint32_t *number) {
     if (error >= fives) {
         return false;
     }
-    *number = (bits & ESK_ORDER_WORD_SIGN) != 0 ? 0u - rounded : rounded;
+    esk_store_u32(to,
+                  (bits & ESK_ORDER_WORD_SIGN) != 0 ? 0u - rounded : rounded);
     return true;
 }
 
-static uint32_t decimal_decode(uint32_t number, uint8_t decimals) {
+static bool decimal_decode(const uint8_t *from, uint8_t decimals, uint8_t *to) {
+    uint32_t number = esk_load_u32(from);
     uint32_t sign = number & ESK_ORDER_WORD_SIGN;
     uint32_t left = sign != 0 ? 0u - number : number;
     uint8_t fives = decimal_fives(decimals);
     uint8_t exponent = (uint8_t)(EXPONENT_BIAS + MANTISSA_BITS + 1 - decimals);
+    if (left > ESK_PACKED_DECIMAL_LIMIT) {
+        return false;
+    }
     if (left == 0) {
-        return 0;
+        esk_store_u32(to, 0);
+        return true;
     }
     /* The largest multiple by a power of two whose quotient fits 25 bits: the
        mantissa, and one more to round by. 2^25 * 125 has 32 bits. */
@@ -111,7 +118,9 @@ static uint32_t decimal_decode(uint32_t number, uint8_t decimals) {
         mantissa++; /* to 2^24 it carries into the exponent */
     }
     /* As bytes: an 8-bit processor shifts a word by single bits. */
-    return sign | ((((uint32_t)exponent << 24) >> 1) + mantissa - MANTISSA_TOP);
+    esk_store_u32(to, sign | ((((uint32_t)exponent << 24) >> 1) + mantissa -
+                              MANTISSA_TOP));
+    return true;
 }
 
 const struct esk_packed_decimals esk_series_part_decimals = {

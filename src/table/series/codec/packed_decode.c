@@ -166,26 +166,6 @@ static ESK_IN_LINE uint32_t code_get_word(struct packed_call *call,
     return (code & 1u) != 0 ? ~(code >> 1) : code >> 1;
 }
 
-/// Writes the f32 in order form or decimal at `value` to `to`. Returns false:
-/// it is no decimal.
-static bool f32_give(const struct packed_call *call, uint8_t mode,
-                     const uint8_t *value, uint8_t *to) {
-    uint32_t number = esk_load_u32(value);
-    if (mode == ESK_PACKED_FLOAT) {
-        /* The order form is its own inverse but for the sign. */
-        number =
-            packed_order(number ^ ESK_ORDER_WORD_SIGN) ^ ESK_ORDER_WORD_SIGN;
-    } else if (number + ESK_PACKED_DECIMAL_LIMIT >
-               2u * ESK_PACKED_DECIMAL_LIMIT) {
-        return false;
-    } else {
-        number = call->packed->decimals->decode(
-            number, (uint8_t)(mode - ESK_PACKED_DECIMAL));
-    }
-    esk_store_u32(to, number);
-    return true;
-}
-
 /// Reads the value of a raw field, unless it is `quiet`.
 static void raw_get(struct packed_call *call,
                     const struct esk_packed_field *field, uint8_t *part) {
@@ -209,7 +189,7 @@ static bool value_take(struct packed_call *call,
         packed_add_change(call, field, value, change);
     }
     if (mode >= ESK_PACKED_FLOAT) {
-        return f32_give(call, mode, value, to);
+        return esk_packed_turn(call, mode, value, to, true);
     }
     esk_bytes_copy(to, value, field->bytes);
     return true;

@@ -61,12 +61,6 @@ static inline bool packed_cell_fits(const struct esk_packed *packed,
     return (uint16_t)(cell + packed->row_bytes + packed->field_count) <= limit;
 }
 
-/// The f32 `bits` in order form: every bit is kept.
-static inline uint32_t packed_order(uint32_t bits) {
-    return (bits & ESK_ORDER_WORD_SIGN) != 0 ? ~bits
-                                             : bits | ESK_ORDER_WORD_SIGN;
-}
-
 /// What one call works with: its arguments, and a place in the page's bits.
 struct packed_call {
     uint8_t *at;    ///< the byte of the next bit
@@ -143,6 +137,11 @@ static inline void packed_add_change(struct packed_call *call,
         esk_packed_add(to, call->word, (uint8_t)field->bytes, 0);
     }
 }
+
+/// Writes the f32 at `from` to `to` in the form in which a field of `mode` is
+/// predicted, or with `back` from that form. Returns false: it is no decimal.
+bool esk_packed_turn(const struct packed_call *call, uint8_t mode,
+                     const uint8_t *from, uint8_t *to, bool back);
 
 /// The change from the value of the row before, in `part`, to the value at
 /// `from`. With call->keep the value becomes that of the row before. Of a raw

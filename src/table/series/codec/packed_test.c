@@ -645,18 +645,21 @@ static const double tens[] = {1, 10, 100, 1000};
 
 static void decimal_check(uint32_t bits, uint8_t decimals) {
     float value;
-    uint32_t number = 0;
+    uint8_t from[4];
+    uint8_t number[4] = {0};
     memcpy(&value, &bits, sizeof value);
+    esk_store_u32(from, bits);
     double scaled = round((double)value * tens[decimals]);
     bool is_one = bits == 0 || (isfinite(value) && fabs(scaled) > 0 &&
                                 fabs(scaled) < 16777216.0 &&
                                 (float)(scaled / tens[decimals]) == value);
     ESK_CONTEXT("bits %08x decimals %u", bits, decimals);
-    ESK_CHECK_INT(esk_series_part_decimals.encode(bits, decimals, &number),
+    ESK_CHECK_INT(esk_series_part_decimals.encode(from, decimals, number),
                   is_one);
     if (is_one) {
-        ESK_CHECK_INT((int32_t)number, (int32_t)scaled);
-        ESK_CHECK_INT(esk_series_part_decimals.decode(number, decimals), bits);
+        ESK_CHECK_INT((int32_t)esk_load_u32(number), (int32_t)scaled);
+        ESK_CHECK(esk_series_part_decimals.decode(number, decimals, number));
+        ESK_CHECK_INT(esk_load_u32(number), bits);
     }
 }
 
