@@ -111,8 +111,8 @@ struct esk_series_report {
                             ///< be read
     uint32_t pages;         ///< valid data pages
     uint32_t pages_damaged; ///< invalid pages where rows are missing, and pages
-                            ///< of lost blocks at the start of a ring that has
-                            ///< wrapped
+                            ///< of 4 or more lost blocks in a row at the start
+                            ///< of a ring, or of all of it
     uint32_t pages_torn;    ///< invalid pages where no row is known to be
                             ///< missing, as after power loss or a failed
                             ///< program; and pages that are valid in part

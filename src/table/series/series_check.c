@@ -139,7 +139,8 @@ static void ordinal_check(struct check *check, uint32_t first) {
 }
 
 /// The position from which on the ring has to have pages: blocks are dropped
-/// for those erased ahead, and below the tail that the catalog has.
+/// for those erased ahead, unless the ring refuses, and below the tail that the
+/// catalog has.
 static uint32_t kept_by_rule(struct esk_series *series, struct check *check) {
     const struct esk_ring *ring = &series->data;
     uint32_t pages = esk_volume_geometry(ring->region.volume)->block_pages;
@@ -148,10 +149,9 @@ static uint32_t kept_by_rule(struct esk_series *series, struct check *check) {
     uint8_t frame = 0;
     struct esk_table_info info;
     struct esk_series_options options = {.tail = 0};
-    due = due > esk_ring_pages(ring) ? due - esk_ring_pages(ring) : 0;
-    if (esk_ring_refuses(ring)) {
-        return UINT32_MAX;
-    }
+    due = !esk_ring_refuses(ring) && due > esk_ring_pages(ring)
+              ? due - esk_ring_pages(ring)
+              : 0;
     if (esk_floor(series) == 0) {
         return due;
     }
@@ -263,6 +263,9 @@ static void data_check(struct esk_series *series, struct check *check) {
             values_check(series, at, first, count, check);
         }
         at++;
+    }
+    if (check->report->pages == 0) {
+        oldest_check(series, series->data.head, check);
     }
     ordinal_check(check, series->ordinal);
     rows_check(series, series->write_page, series->write_count, series->ordinal,

@@ -103,21 +103,22 @@ ESK_TEST(check_of_an_empty_table_finds_nothing) {
     fixture_end(&fixture);
 }
 
-/// A ring of 40 blocks that has wrapped, with as many blocks erased ahead as
-/// possible, and `blocks` more blank ones at its start. Rows below `floor` were
-/// erased.
-static int check_without_oldest(uint32_t blocks, uint32_t floor,
+/// A ring of 40 blocks that has wrapped, unless it refuses, with as many blocks
+/// erased ahead as possible, and `blocks` more blank ones at its start. Rows
+/// below `floor` were erased.
+static int check_without_oldest(uint32_t blocks, uint32_t floor, bool refuses,
                                 struct esk_series_report *report) {
     static const struct esk_series_config config = {.erase_ahead = 8};
     struct esk_series_spec wide = spec;
     struct esk_fixture fixture;
     wide.data_blocks = 40;
+    wide.full_policy = refuses ? ESK_FULL_REFUSE : ESK_FULL_DROP_OLDEST;
     table_columns(&wide.table, 2);
     wide.var_blocks = 0;
     fixture_start(&fixture, &fixture_nor, NULL);
     fixture_create(&fixture, &wide);
     fixture_open(&fixture, "log", &config);
-    for (uint32_t key = 1; key <= 20000; key++) {
+    for (uint32_t key = 1; key <= (refuses ? 12000u : 20000u); key++) {
         uint8_t row[6] = {0};
         esk_store_u32(row, key);
         ESK_CHECK_INT(esk_series_append(fixture.series, row), ESK_OK);
@@ -127,6 +128,7 @@ static int check_without_oldest(uint32_t blocks, uint32_t floor,
     ESK_CHECK_INT(esk_series_erase_before(fixture.series, floor), ESK_OK);
     const struct esk_ring *ring = &fixture.series->data;
     uint32_t tail = esk_ring_block_from(ring, ring->tail);
+    tail -= refuses && tail > ring->tail ? 8 : 0; /* rows before it are kept */
     memset(fixture.page, 0xFF, 256);
     for (uint32_t at = tail; at < tail + blocks * 8; at++) {
         ESK_CHECK_INT(esk_sim_poke(fixture.sim, esk_ring_page(ring, at), 0,
@@ -140,18 +142,38 @@ static int check_without_oldest(uint32_t blocks, uint32_t floor,
 }
 
 ESK_TEST(check_reports_oldest_blocks_that_are_missing) {
-    static const uint32_t floors[] = {0, 12000};
+    static const struct {
+        uint32_t floor;
+        uint32_t most; ///< blocks
+        bool refuses;
+    } rings[] = {{0, 28, false}, {12000, 17, false}, {4000, 17, true}};
     struct esk_series_report report;
-    for (size_t i = 0; i < sizeof floors / sizeof floors[0]; i++) {
-        uint32_t most = i == 0 ? 28 : 17;
-        ESK_CHECK_INT(check_without_oldest(0, floors[i], &report), ESK_OK);
+    for (size_t i = 0; i < sizeof rings / sizeof rings[0]; i++) {
+        uint32_t floor = rings[i].floor;
+        bool refuses = rings[i].refuses;
+        ESK_CHECK_INT(check_without_oldest(0, floor, refuses, &report), ESK_OK);
         ESK_CHECK_INT(report.pages_damaged + report.pages_torn, 0);
-        for (uint32_t blocks = 6; blocks <= most; blocks += 11) {
-            ESK_CONTEXT("%u blocks, floor %u", blocks, floors[i]);
-            ESK_CHECK_INT(check_without_oldest(blocks, floors[i], &report),
+        for (uint32_t blocks = 6; blocks <= rings[i].most; blocks += 11) {
+            ESK_CONTEXT("%u blocks, floor %u", blocks, floor);
+            ESK_CHECK_INT(check_without_oldest(blocks, floor, refuses, &report),
                           ESK_E_CORRUPT);
             ESK_CHECK(report.pages_damaged >= (blocks - 2) * 8);
             ESK_CHECK(report.pages_damaged <= blocks * 8);
+        }
+    }
+}
+
+/// The index says how far the rows had come.
+ESK_TEST(check_reports_that_every_data_page_is_missing) {
+    struct esk_series_report report;
+    for (uint32_t floor = 0; floor <= 4000; floor += 4000) {
+        for (uint32_t refuses = 0; refuses < 2; refuses++) {
+            ESK_CONTEXT("floor %u, refuses %u", floor, refuses);
+            ESK_CHECK_INT(
+                check_without_oldest(40, floor, refuses == 1, &report),
+                ESK_E_CORRUPT);
+            ESK_CHECK_INT(report.pages, 0);
+            ESK_CHECK(report.pages_damaged >= 20 * 8);
         }
     }
 }
