@@ -265,7 +265,8 @@ bool esk_ring_block_is_bad(const struct esk_ring *ring, uint32_t position) {
 /// Returns  ESK_OK; ESK_E_CORRUPT when a page is newer; ESK_E_IO.
 /// Costs    1 header read of a block of a lap ago, 2 of a blank one, else at
 ///          most ESK_RING_PROBES.
-static int block_is_older(const struct esk_ring *ring, uint32_t start) {
+static ESK_OUT_OF_LINE int block_is_older(const struct esk_ring *ring,
+                                          uint32_t start) {
     uint16_t pages = block_pages(ring);
     bool blank = true;
     uint8_t looks = 0;
@@ -321,9 +322,13 @@ static int block_take(struct esk_ring *ring, bool ahead) {
     } else {
         /* The pages that replace its pages must be durable first. */
         ESK_TRY(esk_region_barrier(&ring->region));
-        /* A survey has read all blocks. */
-        ESK_TRY(esk_ring_is_surveyed() ? ESK_OK
-                                       : block_is_older(ring, ring->ready));
+        /* A survey has read all blocks. A header may be read wrong once. */
+        status =
+            esk_ring_is_surveyed() ? ESK_OK : block_is_older(ring, ring->ready);
+        if (status == ESK_E_CORRUPT) {
+            status = block_is_older(ring, ring->ready);
+        }
+        ESK_TRY(status);
         status =
             esk_region_erase(&ring->region, position_block(ring, ring->ready));
         if (status == ESK_E_MEDIUM) {
