@@ -225,7 +225,7 @@ def _fill(volume, name, created, rows, codec):
         volume.create(
             name, created.columns, key=key, indexes=created.indexes,
             data_blocks=10, index_blocks=3 if created.indexes else 0,
-            codec=codec,
+            codec=codec, keys_repeat=info.keys_repeat,
         )  # fmt: skip
         with volume.open(name) as table:
             table.append_many([_stored(info, row) for row in rows])

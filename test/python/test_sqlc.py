@@ -543,11 +543,26 @@ def test_the_benchmark_of_queries_compiles(
     )  # fmt: skip
 
 
-def test_another_schema_is_refused_at_open(tmp_path):
-    made = case(queries="-- name: one\nSELECT time FROM uwa;", parameters={})
+@pytest.mark.parametrize(
+    ("stored", "wanted"),
+    [
+        ("temp i32, wind u16)", "heat i32, wind u16)"),
+        (
+            "temp i32, wind u16) WITH (keys_repeat = true)",
+            "temp i32, wind u16)",
+        ),
+    ],
+)
+def test_another_schema_is_refused_at_open(tmp_path, stored, wanted):
+    plain = "temp i32, wind u16)"
+    made = case(
+        schema=SCHEMA.replace(plain, stored),
+        queries="-- name: one\nSELECT time FROM uwa;",
+        parameters={},
+    )
     sp.image(made, tmp_path / "image")
     changed = case(
-        schema=SCHEMA.replace("temp i32, wind u16", "heat i32, wind u16"),
+        schema=SCHEMA.replace(plain, wanted),
         queries=made.queries,
         parameters={},
     )
