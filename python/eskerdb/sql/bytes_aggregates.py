@@ -221,12 +221,27 @@ class Aggregates(Variables):
         op = "FAGG" if value.type.kind == "f64" else "AGG"
         self.program.op(op, mask, window, self.value(value))
 
+    def _may_end(self, value: e.Expr) -> bool:
+        """Whether a value may be beyond 64 bits, or its type."""
+        for node in e.walk(value):
+            if getattr(node, "checked", False):
+                return True
+            if isinstance(node, e.Column):
+                _, table = self.places[node.scan]
+                if table.column(node.index).kind == "u64":
+                    return True
+        return False
+
     def _single(self, register: int, function: str, value: e.Expr) -> None:
         done, taken = Label(), Label()
-        if function == "first":
+        # A row's error ends the query, also behind the first value.
+        ends = function == "first" and self._may_end(value)
+        if function == "first" and not ends:
             self.program.op("JVALUE", register, target=done)
         with self.scope():
             found = self.slots(value)
+            if ends:
+                self.program.op("JVALUE", register, target=done)
             self.program.op("JNULL", found[0], target=done)
             if function in ("min", "max"):
                 self.program.op("JNULL", register, target=taken)

@@ -261,3 +261,8 @@ SELECT k, coalesce(CASE WHEN a > 10 THEN n END, 'none'), CASE WHEN b = 1 THEN n 
 17|none|NULL
 22|ba|NULL
 24|none|north
+
+-- an error of a row behind the value of first() ends the query, too (not SQLite's)
+SELECT first(k * 3074457345618258603) FROM t /* not SQLite */
+----
+error: a limit of the build or of a type
