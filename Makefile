@@ -213,7 +213,7 @@ test: setup-test ## unit, contract, regression, Python tests; DEEP=1: all rounds
 	@$(foreach f,$(SHAPES),$(MAKE) FLAVOUR=$(f) shapes &&) true
 	@$(MAKE) FLAVOUR=uncounted $(uncounted_program)
 	@$(MAKE) FLAVOUR=narrow $(narrow_programs)
-	@scripts/run_tests $(if $(DEEP),--deep) --python --readme \
+	@scripts/run_tests $(if $(DEEP),--deep,$(if $(ESK_DEEP),,--brief)) --python --readme \
 	    $(call test_programs,test) $(shape_programs) $(uncounted_program) $(narrow_programs)
 
 .PHONY: test-c

@@ -120,8 +120,9 @@ static unsigned failures_run(const struct esk_sim_failures *failures,
 }
 
 ESK_TEST(a_kv_table_survives_transfers_that_fail) {
+    uint32_t more = 70000 * esk_test_stride(2);
     for (unsigned run = 0; run < RUNS; run++) {
-        for (uint32_t rate = 20000; rate <= 300000; rate += 70000) {
+        for (uint32_t rate = 20000; rate <= 300000; rate += more) {
             const struct esk_sim_failures failures = {
                 .transfer = {.per_million = rate}};
             start(run, rate);
@@ -133,8 +134,9 @@ ESK_TEST(a_kv_table_survives_transfers_that_fail) {
 }
 
 ESK_TEST(a_kv_table_survives_programs_that_fail) {
+    uint32_t stride = esk_test_stride(3);
     for (unsigned run = 0; run < RUNS; run++) {
-        for (uint32_t seed = 0; seed < 12; seed++) {
+        for (uint32_t seed = run % stride; seed < 12; seed += stride) {
             const struct esk_sim_failures failures = {
                 .program = {.burst_start = 30 + seed * 9, .burst_length = 1}};
             start(run, seed);
@@ -146,8 +148,9 @@ ESK_TEST(a_kv_table_survives_programs_that_fail) {
 }
 
 ESK_TEST(a_kv_table_survives_erases_that_fail) {
+    uint32_t stride = esk_test_stride(2);
     for (unsigned run = 0; run < RUNS; run++) {
-        for (uint32_t seed = 0; seed < 6; seed++) {
+        for (uint32_t seed = run % stride; seed < 6; seed += stride) {
             const struct esk_sim_failures failures = {
                 .erase = {.burst_start = 5 + seed, .burst_length = 1}};
             start(run, 50 + seed);
@@ -169,7 +172,7 @@ ESK_TEST(an_open_counts_the_keys_of_copied_pages_once) {
          .value_max = 60,
          .key_max = 20,
          .pending = 60}};
-    for (uint32_t seed = 20; seed < 40; seed++) {
+    for (uint32_t seed = 20; seed < 40; seed += esk_test_stride(4)) {
         const struct esk_sim_failures failures = {
             .transfer = {.per_million = 20000 + seed % 5 * 70000}};
         ESK_CHECK_INT(esk_model_kv_make(&model, &small, seed), ESK_OK);
@@ -329,6 +332,7 @@ static void fill_again(void) {
 static void reads_fail(unsigned run, enum call call, enum read_failure how) {
     /* An open reads the most pages, for many reasons. */
     uint32_t step = call == OPEN ? 2 : esk_test_rounds(3, 1);
+    step *= esk_test_stride(2);
     uint32_t most = call == OPEN ? 300 : 120;
     for (uint32_t read = 1 + call % step; read < most; read += step) {
         fill_again();

@@ -52,7 +52,7 @@ static uint32_t index_lost(void) {
 /// One damaged page of the index, any one: every value is there, and stays.
 ESK_TEST(a_damaged_page_of_an_index_loses_nothing) {
     const struct esk_model_kv_run *runs[] = {&nor, &nand};
-    uint32_t step = esk_test_rounds(4, 1);
+    uint32_t step = esk_test_rounds(4, 1) * esk_test_stride(2);
     for (unsigned run = 0; run < 2; run++) {
         model_start(runs[run], 5 + run, 4000);
         uint32_t position = index_of()->ring.tail;
@@ -380,7 +380,7 @@ static int table_open(void) {
 /// by a get, or by the open or a check.
 ESK_TEST(no_damaged_page_of_a_log_with_an_index_is_silent) {
     const struct esk_model_kv_run *runs[] = {&nor, &nand};
-    uint32_t step = esk_test_rounds(4, 1);
+    uint32_t step = esk_test_rounds(4, 1) * esk_test_stride(2);
     for (unsigned run = 0; run < 2; run++) {
         model_start(runs[run], 21 + run, 14000);
         uint32_t tail = model.kv->log.tail;
@@ -454,7 +454,8 @@ ESK_TEST(opens_with_less_room_survive_power_cuts) {
     for (unsigned seed = 1; seed <= 3; seed++) {
         card.config.cache_programs = caches[seed - 1];
         for (unsigned run = 0; run < 3; run++) {
-            cuts_survive(runs[run], seed, esk_test_draws(15, 300));
+            cuts_survive(runs[run], seed,
+                         esk_test_draws(15, 300) / esk_test_stride(2));
         }
     }
 }
@@ -490,7 +491,8 @@ ESK_TEST(steps_that_are_cut_use_up_no_ring) {
         run.table.keys = 1000;
         run.table.pending = 40;
         model_start(&run, 3 + i, 6000);
-        for (unsigned made = 0; made < esk_test_rounds(10, 40); made++) {
+        for (unsigned made = 0;
+             made < esk_test_rounds(10, 40) / esk_test_stride(2); made++) {
             ESK_CONTEXT("blocks of %u pages, step %u", blocks[i], made);
             cuts_fill_block();
             uint32_t root = index_of()->root;

@@ -248,9 +248,11 @@ static void shape_try(uint32_t number, uint8_t store) {
     expected = model.expected;
     esk_tree_close(model.tree);
     ESK_CHECK_INT(esk_sim_clone(&whole, model.sim), ESK_OK);
+    uint32_t stride = esk_test_stride(3);
     for (uint32_t at = 0; at < truth.head; at++) {
-        for (uint32_t count = 1; count <= RUN_MAX; count++) {
-            enum damage how = (enum damage)((at + count) % DAMAGES);
+        uint32_t least = 1 + at % stride;
+        for (uint32_t count = least; count <= RUN_MAX; count += stride) {
+            enum damage how = (enum damage)((at + count / stride) % DAMAGES);
             ESK_CONTEXT("shape %u, store %u, %u damaged from page %u of %u",
                         number, store, count, at, truth.head);
             truth.first = at;

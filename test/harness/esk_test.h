@@ -158,6 +158,13 @@ static inline void esk_test_check_bytes_(const void *actual,
     }
 }
 
+/// Of a campaign that visits many places, each how manyth `make test` visits:
+/// it alone sets ESK_BRIEF. Where a loop is in another, each inner one begins
+/// elsewhere, so that all places are visited.
+static inline uint32_t esk_test_stride(uint32_t brief) {
+    return getenv("ESK_BRIEF") != NULL && !esk_test_is_deep() ? brief : 1;
+}
+
 /// Defines a test; `claim` is a sentence in snake case.
 #define ESK_TEST(claim)                                                        \
     static void claim(void);                                                   \

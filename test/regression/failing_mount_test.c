@@ -143,9 +143,10 @@ static void series_run(const struct series_case *with, enum read_failure how) {
     model_series_start(&model, with, &front);
     esk_model_series_save_make(&save, &model);
     esk_model_series_keep(&save, &model);
+    uint32_t stride = esk_test_stride(3);
     for (uint32_t b = 0; b < BURSTS; b++) {
         bool more = true;
-        for (uint32_t read = 1; more; read++) {
+        for (uint32_t read = 1 + b % stride; more; read += stride) {
             ESK_CONTEXT("%s, read %u and %d more fail as %d", with->name,
                         (unsigned)read, (int)bursts[b], (int)how);
             esk_model_series_restore(&model, &save);
@@ -249,9 +250,10 @@ static bool tree_try(uint32_t read, uint32_t more, enum read_failure how) {
 
 static void tree_run(uint8_t store, uint32_t seed, enum read_failure how) {
     state_make(store, seed);
+    uint32_t stride = esk_test_stride(3);
     for (uint32_t b = 0; b < BURSTS; b++) {
         bool more = true;
-        for (uint32_t read = 1; more; read++) {
+        for (uint32_t read = 1 + b % stride; more; read += stride) {
             ESK_CONTEXT("store %u, seed %u, read %u and %d more fail as %d",
                         store, (unsigned)seed, (unsigned)read, (int)bursts[b],
                         (int)how);
@@ -344,9 +346,10 @@ static bool catalog_run(uint32_t cut, enum esk_sim_cut_mode how) {
     ESK_CHECK_INT(esk_sim_clone(&left, fixture.sim), ESK_OK);
     ESK_CHECK_INT(volume_mount(), ESK_OK);
     int wanted = table_find("b");
+    uint32_t stride = esk_test_stride(3);
     for (uint32_t i = 0; i < CATALOG_READS; i++) {
         bool more = true;
-        for (uint32_t read = 1; more; read++) {
+        for (uint32_t read = 1 + i % stride; more; read += stride) {
             ESK_CONTEXT("cut %u, read %u and %d more fail as %d", (unsigned)cut,
                         (unsigned)read, (int)catalog_reads[i].more,
                         (int)catalog_reads[i].how);
