@@ -3,8 +3,6 @@
 """The text of queries compiled to C, and what is refused: nothing is run."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -207,17 +205,13 @@ def test_rows_of_a_condition_that_is_never_true_are_not_written():
         ),
     ],
 )
-def test_a_refusal_says_where(tmp_path, sql, message):
+def test_a_refusal_says_where(esker, tmp_path, sql, message):
     (tmp_path / "s.sql").write_text(SCHEMA)
     (tmp_path / "q.sql").write_text(sql)
-    done = subprocess.run(
-        [
-            sys.executable, "-m", "eskerdb", "sqlc", tmp_path / "s.sql",
-            tmp_path / "q.sql", "-o", tmp_path / "app",
-        ],
-        check=False, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert message in done.stderr
-    assert "^" in done.stderr
+    done = esker(
+        "sqlc", tmp_path / "s.sql", tmp_path / "q.sql", "-o", tmp_path / "app"
+    )
+    assert done.status == 1
+    assert message in done.err
+    assert "^" in done.err
     assert not (tmp_path / "app.c").exists()
