@@ -95,6 +95,7 @@ BAD = [
     ("unnamed column", "t,,temp_c\n1,2,3\n",
      "data.csv:1: column 2 has no name"),
     ("empty file", "", "data.csv:1: no header"),
+    ("rows alone", "1,2.5\n2,3\n", "data.csv:1: no header, but numbers"),
     ("text in a number", "t,temp_c\n9000,1\n9010,warm\n",
      "data.csv:3: column 'temp_c': 'warm' is not a number (f32); correct"),
     ("a fraction as key", "t,temp_c\n9000.5,1\n",

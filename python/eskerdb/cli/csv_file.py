@@ -107,6 +107,12 @@ class CsvFile(NamedFile):
             ) from None
         if header is None:
             raise self.fault(1, "no header; its first line names the columns")
+        if all(_float(name.strip()) is not None for name in header):
+            raise self.fault(
+                1,
+                "no header, but numbers; write a line with the columns' names "
+                "above them",
+            )
         self.header = [name.strip() for name in header]
         if len(self.header) > lib.ESK_COLUMN_COUNT_MAX:
             raise self.fault(
