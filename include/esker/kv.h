@@ -87,6 +87,9 @@ struct esk_kv_config {
     /// Most keys in RAM, at least 1: those of the table; with an index, those
     /// that changed since their share of it was written. With an index, and
     /// where pages are programmed once, at least a quarter of a page's bytes.
+    /// A read-only mount cannot write a share: it needs as many as the writer
+    /// has, and as many as the table has keys where the index was lost; with
+    /// fewer an open returns ESK_E_LIMIT.
     uint32_t keys;
     /// esk_kv_part_index, for tables with an index; else it may be NULL.
     const struct esk_kv_part *part;
