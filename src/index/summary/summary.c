@@ -628,6 +628,23 @@ static uint8_t summary_cell_at(const struct summary_overlay *overlay,
     return (uint8_t)((uint16_t)(step * to->scale) >> 8);
 }
 
+/// The first step of `cell`, or behind the last one.
+static uint16_t summary_step_of(const struct summary_grid *grid, uint8_t cell,
+                                const struct esk_summary_column *column) {
+    uint16_t steps = (uint16_t)(grid->last + 1u);
+    uint16_t step = cell;
+    if (grid->scale < 256) { /* then a scale may be rounded down */
+        step = (uint16_t)(cell * steps);
+        for (uint8_t bits = column->bitmap_bits; bits > 1; bits >>= 1) {
+            step >>= 1;
+        }
+    }
+    while (step < steps && (uint16_t)(step * grid->scale) >> 8 < cell) {
+        step++;
+    }
+    return step < steps ? step : steps;
+}
+
 /// Sets the cells that can have a value of from's steps `first` .. `end` - 1.
 static void summary_spread(const struct summary_overlay *overlay,
                            uint16_t first, uint16_t end, uint8_t *bitmap) {
@@ -660,20 +677,20 @@ static void summary_add_cells(const struct esk_summary_column *column,
         (uint16_t)(summary_window(distance.byte, width, overlay.unit) &
                    0xFFFFu);
     overlay.carry = summary_is_within(distance.byte, overlay.unit);
-    uint16_t steps = (uint16_t)(overlay.from.last + 1u);
-    uint16_t sum = 0; /* of the step: its cell in the high byte */
-    uint16_t first = 0;
+    uint8_t first = 0;
     bool was_set = false;
-    for (uint16_t step = 0; step <= steps; step++) {
-        uint8_t cell = (uint8_t)(sum >> 8);
-        bool is_set = step < steps && (bits[cell >> 3] & summary_mask(cell));
+    for (uint8_t cell = 0; cell <= column->bitmap_bits; cell++) {
+        bool is_set = cell < column->bitmap_bits &&
+                      (bits[cell >> 3] & summary_mask(cell)) != 0;
         if (is_set && !was_set) {
-            first = step;
+            first = cell;
         } else if (was_set && !is_set) {
-            summary_spread(&overlay, first, step, part + width + width);
+            summary_spread(&overlay,
+                           summary_step_of(&overlay.from, first, column),
+                           summary_step_of(&overlay.from, cell, column),
+                           part + width + width);
         }
         was_set = is_set;
-        sum = (uint16_t)(sum + overlay.from.scale);
     }
 }
 
