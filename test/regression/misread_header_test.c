@@ -4,8 +4,8 @@
 /// Before a block is erased, its headers are read: a page that is newer than
 /// the head stops the append. One wrong read made a page of a lap ago look
 /// newer, and the page itself is valid: so an append returned ESK_E_CORRUPT,
-/// which it never returns otherwise on a sound medium. Now the block is looked at
-/// twice.
+/// which it never returns otherwise on a sound medium. Now the block is
+/// looked at twice.
 #include "base/bytes.h"
 
 #include "test/harness/fixture.h"
