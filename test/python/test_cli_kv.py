@@ -173,6 +173,20 @@ def test_csv_comes_back_without_a_change(esker, image, tmp_path, file):
     assert esker("list", copy, "s", "--csv").out == exported.out
 
 
+@pytest.mark.parametrize(
+    ("prefix", "count"),
+    [("key 01", 10), ("s", 2), ("\\xff", 1), ("none", 0), ("", 117)],
+)
+def test_list_of_a_prefix(esker, image, prefix, count):
+    path = image()
+    shown = esker("list", path, "settings", "--json", "--prefix", prefix)
+    assert shown.status == 0
+    keys = [json.loads(line)["key"] for line in shown.out.splitlines()]
+    assert len(keys) == count
+    if not prefix.startswith("\\"):
+        assert all(key.startswith(prefix) for key in keys)
+
+
 def test_json_comes_back_without_a_change(esker, image, tmp_path, file):
     path, copy = image(), tmp_path / "copy.img"
     with (

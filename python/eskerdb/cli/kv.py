@@ -139,6 +139,10 @@ def list(
         bool,
         typer.Option("--csv", help="Print CSV that `esker import` reads."),
     ] = False,
+    prefix: Annotated[
+        str,
+        typer.Option("--prefix", help="Only keys that begin so; as KEY."),
+    ] = "",
 ) -> None:
     """List the keys of a kv table in their order, with values and types.
 
@@ -147,7 +151,7 @@ def list(
     if as_csv and as_json:
         raise typer.BadParameter("choose one of --csv and --json")
     with open_kv(image, table) as kv:
-        entries, lost = kv.scan()
+        entries, lost = kv.scan(read_key(prefix))
         damage = _damage(kv, lost)
     if as_json:
         _print_json(entries)
