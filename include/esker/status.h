@@ -35,7 +35,7 @@ enum esk_status {
     ESK_E_VERSION = -7,     ///< another format version wrote this volume
     ESK_E_GEOMETRY = -8,    ///< the volume was made for another geometry
     ESK_E_EXISTS = -9,      ///< a table of that name is already there
-    ESK_E_STALE = -10,      ///< rows under the cursor were dropped: re-seek
+    ESK_E_STALE = -10,      ///< what is read was dropped, or changed: re-seek
     ESK_E_READ_ONLY = -11,  ///< the volume was mounted read-only
     ESK_E_WORN = -12,       ///< no block of the region takes a program
     ESK_E_SCHEMA = -13,     ///< cannot be stored, or is not the table's

@@ -37,7 +37,7 @@ class OutOfOrder(EskerError):
 
 
 class Full(EskerError):
-    """No room left for a row: a tree, or a series that refuses when full."""
+    """No room is left: a tree, a kv table, or a series that refuses."""
 
 
 class Invalid(EskerError, ValueError):
@@ -77,7 +77,7 @@ class Exists(EskerError):
 
 
 class Stale(EskerError):
-    """Rows under a cursor were dropped while it ran."""
+    """What a scan or a snapshot reads was dropped while it ran."""
 
 
 class ReadOnly(EskerError):
@@ -150,7 +150,7 @@ _KINDS: dict[int, tuple[type[EskerError], str]] = {
     ),
     lib.ESK_E_GEOMETRY: (GeometryError, "use the geometry it was made with"),
     lib.ESK_E_EXISTS: (Exists, "choose another name, or drop it first"),
-    lib.ESK_E_STALE: (Stale, "start a new scan at the oldest row"),
+    lib.ESK_E_STALE: (Stale, "start a new scan"),
     lib.ESK_E_READ_ONLY: (ReadOnly, "mount it without read_only"),
     lib.ESK_E_WORN: (
         Worn,

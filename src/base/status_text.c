@@ -16,7 +16,7 @@ const char *esk_status_text(int status) {
     case ESK_OUT_OF_ORDER:
         return "the key is not above the newest key";
     case ESK_FULL:
-        return "no room is left for the row";
+        return "no room is left in the table";
     case ESK_EXISTS:
         return "a row with that key exists";
     case ESK_AGAIN:
@@ -40,7 +40,7 @@ const char *esk_status_text(int status) {
     case ESK_E_EXISTS:
         return "a table of that name exists";
     case ESK_E_STALE:
-        return "rows under the cursor were dropped";
+        return "what is read was dropped or changed";
     case ESK_E_READ_ONLY:
         return "the volume is mounted read-only";
     case ESK_E_WORN:

@@ -49,7 +49,7 @@ def test_a_full_tree_does_not_say_that_it_was_set_to_refuse(volume):
     volume.create_tree("part", COLUMNS, blocks=6, store="wandering")
     with volume.open_tree("part") as part, pytest.raises(Full) as why:
         part.put_many((i, 1) for i in range(100_000))
-    assert "no room is left for the row; delete rows" in str(why.value)
+    assert "no room is left in the table; delete rows" in str(why.value)
     assert "refuse" not in str(why.value)
 
 
