@@ -73,6 +73,20 @@ static void fill(void) {
     }
 }
 
+/// Cuts the power in one of the next operations, if there are so many in 1,000
+/// steps, and recovers.
+static void power_cut(unsigned cut) {
+    uint64_t next = esk_sim_op_count(model.sim);
+    uint64_t ops = 1 + esk_model_kv_random(&model, 24);
+    esk_sim_cut_at(model.sim, next + ops,
+                   cut % 2 == 0 ? ESK_SIM_CUT_BEFORE : ESK_SIM_CUT_DRAWN);
+    for (unsigned i = 0; i < 1000 && esk_sim_is_on(model.sim); i++) {
+        (void)esk_model_kv_step(&model);
+    }
+    esk_sim_cut_at(model.sim, UINT64_MAX, ESK_SIM_CUT_BEFORE);
+    ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+}
+
 ESK_TEST(power_cuts_do_not_use_up_the_block_that_the_collector_needs) {
     uint32_t seeds = esk_test_repeats(1, 6);
     uint32_t cuts = esk_test_repeats(120, 300);
@@ -81,21 +95,37 @@ ESK_TEST(power_cuts_do_not_use_up_the_block_that_the_collector_needs) {
             run_start(run, seed);
             fill();
             for (unsigned cut = 0; cut < cuts; cut++) {
-                uint64_t next = esk_sim_op_count(model.sim);
-                uint64_t ops = 1 + esk_model_kv_random(&model, 24);
-                esk_sim_cut_at(model.sim, next + ops,
-                               cut % 2 == 0 ? ESK_SIM_CUT_BEFORE
-                                            : ESK_SIM_CUT_DRAWN);
-                while (esk_sim_is_on(model.sim)) {
-                    (void)esk_model_kv_step(&model);
-                }
-                ESK_CHECK_HELD(esk_model_kv_recover(&model), model.why);
+                power_cut(cut);
                 for (unsigned i = 0; i < 4; i++) {
                     ESK_CHECK_INT(esk_model_kv_step(&model), ESK_OK);
                 }
                 /* No cut damages a page. */
                 ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
             }
+        }
+    }
+}
+
+/// Copies are taken back by an erase, which fails.
+ESK_TEST(copies_that_cannot_be_erased_are_kept) {
+    static const struct esk_sim_failures failures = {
+        .erase = {.burst_start = 0, .burst_length = 1}};
+    for (unsigned run = 0; run < RUNS; run++) {
+        for (unsigned cuts = 80; cuts < 84; cuts += esk_test_stride(4)) {
+            run_start(run, cuts);
+            fill();
+            for (unsigned cut = 0; cut < cuts; cut++) {
+                power_cut(cut);
+                (void)esk_model_kv_step(&model);
+            }
+            esk_sim_failures_set(model.sim, &failures);
+            for (unsigned i = 0; i < 4; i++) {
+                int status = esk_model_kv_step(&model);
+                ESK_CHECK(status == ESK_OK || status == ESK_E_IO ||
+                          status == ESK_E_WORN || status == ESK_FULL);
+            }
+            esk_sim_failures_set(model.sim, NULL);
+            ESK_CHECK_HELD(esk_model_kv_verify(&model), model.why);
         }
     }
 }
