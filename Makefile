@@ -339,6 +339,9 @@ results: ## makes docs/results again: bench, size and mcu
 	@$(MAKE) size OUT=build/check/size.json
 	@.venv/bin/python bench/report_series.py build/check/series.json \
 	    --size build/check/size.json
+	@scripts/size_parts --out build/check/size_parts.json
+	@.venv/bin/python bench/report_size.py build/check/size.json \
+	    build/check/size_parts.json
 	@$(MAKE) mcu OUT=build/check/mcu.json
 	@.venv/bin/python bench/report_mcu.py build/check/mcu.json
 	@$(MAKE) bench-tree OUT=build/check/tree.json
