@@ -606,8 +606,7 @@ int esk_series_value_read(struct esk_series *series,
 
 /// Drops every row with a key below `key`, durably, and frees their blocks. No
 /// row with such a key can be appended from then on. A key above the largest of
-/// its type counts as that one. If esk_series_erase_after has left no row, a
-/// call with any key frees all blocks.
+/// its type counts as that one.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_READ_ONLY; ESK_E_UNSUPPORTED in a program
 ///          that is compiled with a shape.
 /// Costs    one catalog write. Appends and steps erase the blocks later.

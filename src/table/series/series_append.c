@@ -222,19 +222,11 @@ int esk_series_erase_before(struct esk_series *series, esk_key key) {
         return ESK_E_READ_ONLY;
     }
     if (order <= esk_floor(series)) {
-        /* esk_series_erase_after may have left rows below the floor alone. */
-        order = esk_floor(series);
-        position = series->data.head;
-        bool has_rows = series->has_newest && series->newest >= order;
-        if (ESK_SHAPED_SERIES(true,
-                              has_rows || position == series->data.tail)) {
-            return ESK_OK;
-        }
-    } else {
-        /* With a shape: the catalog would have another one. */
-        ESK_TRY(ESK_SHAPED_SERIES(ESK_E_UNSUPPORTED,
-                                  first_kept(series, order, &position)));
+        return ESK_OK;
     }
+    /* With a shape: the catalog would have another one. */
+    ESK_TRY(ESK_SHAPED_SERIES(ESK_E_UNSUPPORTED,
+                              first_kept(series, order, &position)));
     ESK_TRY(esk_pool_take(&series->pool, &page, &frame));
     uint8_t tail[ESK_OPTION_TAIL_BYTES];
     tail[ESK_OPTION_TAIL_FLAGS] = 1;

@@ -337,50 +337,6 @@ ESK_TEST(rows_dropped_at_both_ends) {
     }
 }
 
-/// A key above the newest row's, and not below the floor.
-static int append_until_full(struct log *log, int64_t *key) {
-    int status = ESK_OK;
-    while (status == ESK_OK) {
-        *key += 10;
-        status = append(log, *key);
-    }
-    return status;
-}
-
-/// All rows of a full series are below its floor: its pages are free again,
-/// though the floor stays where it is.
-ESK_TEST(a_full_series_without_a_row_has_room_again) {
-    struct esk_series_spec spec = log_spec;
-    spec.full_policy = ESK_FULL_REFUSE;
-    spec.data_blocks = 8;
-    for (size_t i = 0; i < MEDIA; i++) {
-        struct log *log = log_start(&media[i], &spec);
-        int64_t key = 0;
-        ESK_CHECK_INT(append_until_full(log, &key), ESK_FULL);
-        int64_t floor = newest_key(log);
-        uint32_t dropped = log->count - 1;
-        const int64_t later[] = {floor, floor - 50, -7};
-        struct esk_series *series = log->fixture.series;
-        ESK_CHECK_INT(esk_series_erase_before(series, (esk_key)floor), ESK_OK);
-        ESK_CHECK_INT(append_until_full(log, &key), ESK_FULL);
-        ESK_CHECK_INT(drop(log, dropped, 0), ESK_OK);
-        ESK_CHECK_INT(esk_series_erase_before(series, (esk_key)later[i]),
-                      ESK_OK);
-        log->count = 0;
-        key = floor;
-        for (uint32_t rows = 0; rows < 500; rows++) {
-            ESK_CHECK_INT(append(log, key), ESK_OK);
-            key += 10;
-        }
-        log_check(log);
-        ESK_CHECK_INT(esk_series_sync(series), ESK_OK);
-        reopen(log);
-        log_check(log);
-        ESK_CHECK_INT(append(log, floor - 10), ESK_OUT_OF_ORDER);
-        log_end(log);
-    }
-}
-
 ESK_TEST(a_program_without_the_part_is_refused) {
     struct log *log = log_start(&media[0], &log_spec);
     struct esk_fixture *fixture = &log->fixture;
