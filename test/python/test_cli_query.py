@@ -191,6 +191,20 @@ def test_a_plan_of_a_change_changes_nothing(esker, image):
     assert image.read_bytes() == before
 
 
+def test_a_plan_of_what_no_engine_answers_is_an_error(esker, image):
+    for sql, message in (
+        ("SELECT nosuch(t) FROM temp", "sql:1:8: no function nosuch()"),
+        ("SELECT t FROM temp ORDER BY 2", "there are outputs 1 to 1"),
+        ("SELECT t FROM temp WHERE", "sql:1:"),
+    ):
+        done = esker("query", image, sql, "--explain")
+        assert done.status == 1 and done.out == "", done
+        assert message in done.err
+    sql = "SELECT t FROM temp WHERE length(t::text) > 3; SELECT 1"
+    done = esker("query", image, sql, "--explain")
+    assert done.status == 0 and done.out.startswith("DuckDB: 1:"), done
+
+
 def test_parameters_have_the_types_of_their_places(esker, image):
     sql = "SELECT t FROM temp WHERE t BETWEEN :lo AND :hi AND temp_c < :c"
     given = {"lo": "1000", "hi": "1030", "c": "14.7"}

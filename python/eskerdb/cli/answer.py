@@ -117,10 +117,10 @@ def run(
     reason = ""
     if refusal is not None:
         reason = f"{refusal.line}:{refusal.column}: {refusal.message}"
-    if explain:
-        return _explain(made, reason)
     damaged = 0
     try:
+        if explain:
+            return _explain(database, sql, made, reason)
         lost = _by_machine(made, form, rows, in_batches)
         if lost is None:
             if made:  # DuckDB meets them again
@@ -260,11 +260,20 @@ def _prepared(
         return [], refusal
 
 
-def _explain(made: Sequence[Select | Change], reason: str) -> int:
-    """Prints plans."""
+def _explain(
+    database: Database, sql: str, made: Sequence[Select | Change], reason: str
+) -> int:
+    """Prints plans, or why DuckDB has to answer, if it can."""
     for one in made:
         print("\n".join(one.explain()))
     if reason:
+        for statement in database.statements(sql):
+            if statement.type == duckdb.StatementType.SELECT:
+                query = _before_semicolon(statement.query)
+                try:
+                    database.execute(f"EXPLAIN {query}")
+                except duckdb.Error:
+                    database.execute(statement)  # says its place
         print(f"DuckDB: {reason}")
     return 0
 
