@@ -265,8 +265,7 @@ bool esk_ring_block_is_bad(const struct esk_ring *ring, uint32_t position) {
 /// Returns  ESK_OK; ESK_E_CORRUPT when a page is newer; ESK_E_IO.
 /// Costs    1 header read of a block of a lap ago, 2 of a blank one, else at
 ///          most ESK_RING_PROBES.
-static ESK_OUT_OF_LINE int block_is_older(const struct esk_ring *ring,
-                                          uint32_t start) {
+static int block_is_older(const struct esk_ring *ring, uint32_t start) {
     uint16_t pages = block_pages(ring);
     bool blank = true;
     uint8_t looks = 0;
@@ -280,16 +279,24 @@ static ESK_OUT_OF_LINE int block_is_older(const struct esk_ring *ring,
             continue;
         }
         ESK_TRY(esk_ring_header(ring, start + index, &header, &position));
-        if (header == ESK_HEADER_PAGE && position < start) {
-            break;
-        }
-        if (header == ESK_HEADER_PAGE) {
+        if (header == ESK_HEADER_PAGE && position >= start) {
             /* A page of a table that was here before is not valid. */
             int status = esk_region_prove(&ring->region,
                                           esk_ring_page(ring, start + index));
-            if (status != ESK_E_CORRUPT) {
-                return status == ESK_OK ? ESK_E_CORRUPT : ESK_E_IO;
+            if (status == ESK_OK) {
+                /* One read of a header may be wrong. */
+                status =
+                    esk_ring_header(ring, start + index, &header, &position);
+                if (status == ESK_OK && position >= start) {
+                    return ESK_E_CORRUPT;
+                }
             }
+            if (status == ESK_E_IO) {
+                return status;
+            }
+        }
+        if (header == ESK_HEADER_PAGE && position < start) {
+            break;
         }
         blank = blank && header == ESK_HEADER_BLANK;
         looks++;
@@ -322,13 +329,9 @@ static int block_take(struct esk_ring *ring, bool ahead) {
     } else {
         /* The pages that replace its pages must be durable first. */
         ESK_TRY(esk_region_barrier(&ring->region));
-        /* A survey has read all blocks. A header may be read wrong once. */
-        status =
-            esk_ring_is_surveyed() ? ESK_OK : block_is_older(ring, ring->ready);
-        if (status == ESK_E_CORRUPT) {
-            status = block_is_older(ring, ring->ready);
-        }
-        ESK_TRY(status);
+        /* A survey has read all blocks. */
+        ESK_TRY(esk_ring_is_surveyed() ? ESK_OK
+                                       : block_is_older(ring, ring->ready));
         status =
             esk_region_erase(&ring->region, position_block(ring, ring->ready));
         if (status == ESK_E_MEDIUM) {
