@@ -91,8 +91,6 @@ uint64_t esk_summary_matches(const struct esk_summary_column *columns,
                              uint16_t count,
                              const struct esk_summary_range *range) {
     uint8_t bits[8] = {0};
-    uint8_t *byte = bits;
-    uint8_t bit = 1;
     uint32_t lo = (uint32_t)range->lo;
     uint32_t hi = (uint32_t)range->hi;
     for (uint8_t i = range->index; i > 0; i--) {
@@ -100,17 +98,17 @@ uint64_t esk_summary_matches(const struct esk_summary_column *columns,
         columns++;
     }
     bool narrow = columns->width == 4;
-    for (; count > 0; count--, entries += entry_bytes) {
-        /* Most entries of most columns end here. */
-        bool outside = narrow && (esk_load_u32(entries + 4) < lo ||
-                                  esk_load_u32(entries) > hi);
-        if (!outside && !summary_excludes(columns, entries, range)) {
-            *byte |= bit;
-        }
-        bit = (uint8_t)(bit << 1);
-        if (bit == 0) {
-            bit = 1;
-            byte++;
+    for (uint8_t *byte = bits; count > 0; byte++) {
+        for (uint8_t bit = 1; bit != 0 && count > 0;
+             bit = (uint8_t)(bit << 1)) {
+            /* Most entries of most columns end here. */
+            bool outside = narrow && (esk_load_u32(entries + 4) < lo ||
+                                      esk_load_u32(entries) > hi);
+            if (!outside && !summary_excludes(columns, entries, range)) {
+                *byte |= bit;
+            }
+            entries += entry_bytes;
+            count--;
         }
     }
     return esk_load_u64(bits);

@@ -3,16 +3,6 @@
 
 #include "index/summary/summary_cells.h"
 
-bool esk_summary_is_below(const uint8_t *a, const uint8_t *b, uint8_t width) {
-    while (width > 0) {
-        width--;
-        if (a[width] != b[width]) {
-            return a[width] < b[width];
-        }
-    }
-    return false;
-}
-
 void esk_summary_subtract(struct esk_summary_number *out, const uint8_t *a,
                           const uint8_t *b, uint8_t width) {
     uint8_t borrow = 0;

@@ -67,7 +67,16 @@ esk_summary_is_learned(const struct esk_summary_column *column) {
     return column->bitmap_bits > 0 && column->edges == NULL;
 }
 
-bool esk_summary_is_below(const uint8_t *a, const uint8_t *b, uint8_t width);
+static inline bool esk_summary_is_below(const uint8_t *a, const uint8_t *b,
+                                        uint8_t width) {
+    while (width > 0) {
+        width--;
+        if (a[width] != b[width]) {
+            return a[width] < b[width];
+        }
+    }
+    return false;
+}
 
 /// out = a - b of `width` bytes, a >= b.
 void esk_summary_subtract(struct esk_summary_number *out, const uint8_t *a,

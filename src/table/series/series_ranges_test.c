@@ -299,3 +299,50 @@ ESK_TEST(ranges_of_doubles_are_as_well_given_by_their_bits) {
 }
 
 ESK_TEST_MAIN()
+
+enum { LATER_ROWS = 2000, RARE = 47, AHEAD = 2 };
+
+static void rare_append(struct esk_series *series, uint32_t key) {
+    uint8_t row[ROW_BYTES_MAX] = {0};
+    esk_store_u32(row, key);
+    esk_store_u32(row + 4, key % RARE == 0 ? 7 : 200);
+    ESK_CHECK_INT(esk_series_append(series, row), ESK_OK);
+}
+
+ESK_TEST(a_cursor_by_value_finds_rows_that_come_while_it_is_on_its_way) {
+    static const struct esk_series_range rare = {
+        .column = 1, .has_lo = true, .lo.u = 7, .has_hi = true, .hi.u = 7};
+    static const struct esk_series_query query = {.ranges = &rare,
+                                                  .range_count = 1};
+    struct esk_series_spec spec = wide;
+    struct esk_fixture fixture;
+    struct esk_series_cursor cursor;
+    uint8_t row[ROW_BYTES_MAX];
+    uint32_t key = 0;
+    uint32_t found = 0;
+    spec.run_pages = 2;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &spec);
+    fixture_open(&fixture, "wide", NULL);
+    for (; key < AHEAD * RARE; key++) {
+        rare_append(fixture.series, key);
+    }
+    ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
+                  ESK_OK);
+    /* It stays behind the head, in runs whose group is not complete. */
+    for (; key < LATER_ROWS; key++) {
+        if (key % RARE == 0) {
+            ESK_CHECK_INT(esk_series_cursor_next(fixture.series, &cursor, row),
+                          ESK_OK);
+            ESK_CHECK_INT(esk_load_u32(row), found);
+            found += RARE;
+        }
+        rare_append(fixture.series, key);
+    }
+    while (esk_series_cursor_next(fixture.series, &cursor, row) == ESK_OK) {
+        ESK_CHECK_INT(esk_load_u32(row), found);
+        found += RARE;
+    }
+    ESK_CHECK_INT(found, (LATER_ROWS + RARE - 1) / RARE * RARE);
+    fixture_end(&fixture);
+}

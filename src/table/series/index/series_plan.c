@@ -19,6 +19,7 @@
 ///
 /// A step of the cursor may end before any read of an index page. Then the plan
 /// has how far its walk to the next run came, and the next call goes on there.
+#include "base/inline.h"
 #include "table/series/series.h"
 
 enum { WINDOW_ENTRIES = 64 };
@@ -147,50 +148,53 @@ static int open_run_enter(struct esk_series *series,
     return ESK_OK;
 }
 
-/// Whether the index page at `position` can lead to a match, by its group page;
-/// true when that is unknown, or for the next step to read.
+/// Reads which index pages of `group` can match; all, when that is unknown, or
+/// for the next step to read.
+static ESK_OUT_OF_LINE void group_read(struct esk_series *series,
+                                       struct esk_series_cursor *cursor,
+                                       uint32_t group) {
+    struct esk_series_plan *plan = &cursor->plan;
+    uint8_t last = (uint8_t)(esk_shape(series)->group_pages - 1);
+    uint32_t place = group + last;
+    uint8_t *page = NULL;
+    uint8_t frame = 0;
+    plan->group = group;
+    plan->group_mask = UINT64_MAX;
+    if (place >= series->log.ring.head) {
+        if (group == series->log.group_first) {
+            /* It grows: of those to come nothing is known. */
+            plan->group_mask = entries_match(series, plan,
+                                             series->log.group +
+                                                 esk_shape(series)->entry_bytes,
+                                             series->log.group_count) |
+                               UINT64_MAX << (series->log.group_count & 63u);
+        }
+        return;
+    }
+    int status = index_pin(series, cursor, place, &page, &frame);
+    if (status != ESK_OK) {
+        plan->group = status == ESK_AGAIN ? UINT32_MAX : group;
+        return;
+    }
+    if (page[ESK_INDEX_ROLE] == ESK_INDEX_GROUP &&
+        esk_load_u16(page + ESK_INDEX_ENTRIES) == last &&
+        esk_series_index_knots(series, page) != NULL) {
+        plan->group_mask =
+            entries_match(series, plan, esk_series_index_entries(page), last) &
+            ~((uint64_t)1 << (last & 63u));
+    }
+    esk_pool_unpin(&series->pool, frame);
+}
+
+/// Whether the index page at `position` can lead to a match, by its group page.
 static bool group_admits(struct esk_series *series,
                          struct esk_series_cursor *cursor, uint32_t position) {
-    struct esk_series_plan *plan = &cursor->plan;
     uint8_t slot = esk_series_group_slot(series, position);
     uint32_t group = position - slot;
-    uint8_t last = (uint8_t)(esk_shape(series)->group_pages - 1);
-
-    if (group != plan->group) {
-        uint8_t *page = NULL;
-        uint8_t frame = 0;
-        uint32_t place = group + last;
-        plan->group = group;
-        plan->group_mask = UINT64_MAX;
-        if (place >= series->log.ring.head) {
-            if (group == series->log.group_first) {
-                plan->group_mask = entries_match(
-                    series, plan,
-                    series->log.group + esk_shape(series)->entry_bytes,
-                    series->log.group_count);
-            }
-            /* It grows: read it again next time. */
-            plan->group = UINT32_MAX;
-        } else {
-            int status = index_pin(series, cursor, place, &page, &frame);
-            if (status == ESK_AGAIN) {
-                plan->group = UINT32_MAX;
-            }
-            if (status != ESK_OK) {
-                return true;
-            }
-            if (page[ESK_INDEX_ROLE] == ESK_INDEX_GROUP &&
-                esk_load_u16(page + ESK_INDEX_ENTRIES) == last &&
-                esk_series_index_knots(series, page) != NULL) {
-                plan->group_mask =
-                    entries_match(series, plan, esk_series_index_entries(page),
-                                  last) &
-                    ~((uint64_t)1 << (last & 63u));
-            }
-            esk_pool_unpin(&series->pool, frame);
-        }
+    if (group != cursor->plan.group) {
+        group_read(series, cursor, group);
     }
-    return (plan->group_mask >> (slot & 63u) & 1u) != 0;
+    return (cursor->plan.group_mask >> (slot & 63u) & 1u) != 0;
 }
 
 /// First data position of the run page at or after `position`.
@@ -386,6 +390,18 @@ static bool window_has(const struct esk_series_plan *plan, uint32_t data) {
     return (plan->window >> (data - plan->window_base) & 1u) != 0;
 }
 
+/// The first data position at or above `at` that the window has; or the one
+/// behind the window.
+static uint32_t window_next(const struct esk_series_plan *plan, uint32_t at) {
+    uint64_t rest = plan->window >> (at - plan->window_base);
+    for (; rest != 0; rest >>= 1, at++) {
+        if ((rest & 1u) != 0) {
+            return at;
+        }
+    }
+    return plan->window_base + WINDOW_ENTRIES;
+}
+
 /// Moves the window to the entries of the run that contain `data`. Returns
 /// ESK_OK; ESK_AGAIN.
 static int window_move(struct esk_series *series,
@@ -445,18 +461,21 @@ int esk_series_summary_forward(struct esk_series *series,
             return ESK_OK;
         }
         uint32_t at = *position;
-        int status = ESK_OK;
         while (at < plan->run_end) {
+            int status = ESK_OK;
             if (!window_holds(plan, at)) {
                 status = window_move(series, cursor, at);
             }
-            if (status != ESK_OK || window_has(plan, at)) {
+            if (status == ESK_OK) {
+                at = window_next(plan, at);
+            }
+            if (status != ESK_OK ||
+                (at < plan->run_end && window_holds(plan, at))) {
                 *position = at;
                 return status;
             }
-            at++;
         }
-        *position = at;
+        *position = plan->run_end;
     }
 }
 
