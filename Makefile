@@ -107,12 +107,13 @@ CFLAGS_shape_device := -O1 -g1 -DESK_ASSERTS=1 \
     '-DESK_SHAPE="test/shape/device_shape.h"'
 
 CC_shape_tree := gcc
-CFLAGS_shape_tree := -O1 -g1 -DESK_ASSERTS=1 \
+CFLAGS_shape_tree := -O1 -g1 -DESK_ASSERTS=1 -DESK_ADDRESS_BITS=16 -Wno-conversion \
     -DESK_SHAPE_DEVICE=shape_device \
     '-DESK_SHAPE="test/shape/tree_shape.h"'
 
 CC_shape_kv := gcc
 CFLAGS_shape_kv := -O1 -g1 -DESK_ASSERTS=1 -DESK_SHAPE_SNAPSHOTS=1 \
+    -DESK_ADDRESS_BITS=16 -Wno-conversion \
     '-DESK_SHAPE="test/shape/kv_shape.h"'
 
 CC_shape_kv_index := gcc

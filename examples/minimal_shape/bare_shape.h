@@ -12,6 +12,7 @@
      .program_bytes = 1,                                                       \
      .erased_value = 0xFF}
 #define ESK_SHAPE_KEEPS_MARKS 0
+#define ESK_SHAPE_PAGES 64
 #define ESK_SHAPE_BARE {.id = 0x53455431}
 
 #endif

@@ -16,6 +16,7 @@
      .erased_value = 0xFF, \
      .flags = ESK_MEDIUM_OVERWRITE}
 #define ESK_SHAPE_KEEPS_MARKS 0
+#define ESK_SHAPE_PAGES 4096
 #ifndef ESK_SHAPE_CONFIG
 #define ESK_SHAPE_CONFIG \
     {.store = &esk_store_inplace}

@@ -21,6 +21,7 @@
      .programs_per_page_max = 0, \
      .erased_value = 0xFF}
 #define ESK_SHAPE_KEEPS_MARKS 0
+#define ESK_SHAPE_PAGES 1024
 #define ESK_SHAPE_VOLUME \
     {.seed = 0xBD67EC18u, \
      .commit = 2u, \

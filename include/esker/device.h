@@ -47,6 +47,35 @@ typedef uint32_t esk_page_id;
 /// The page number that no device has.
 #define ESK_PAGE_NONE UINT32_MAX
 
+/* The values that a program is compiled for: esker/shape.h. A program that
+   includes the library's source includes this header itself: the compiler may
+   not find it from the library's folder. */
+#if defined(ESK_SHAPE) && !defined(ESK_SHAPE_GEOMETRY)
+#include ESK_SHAPE
+#endif
+
+/* ESK_SHAPE_PAGES are those of the device: if they are few, an address takes
+   two registers of an 8-bit chip instead of four. A series that is compiled
+   with its shape has positions of its ring as addresses, which only rise. */
+#ifndef ESK_ADDRESS_BITS
+#if defined(ESK_SHAPE_PAGES) && !defined(ESK_SHAPE_SERIES) &&                  \
+    SIZE_MAX == UINT16_MAX && ESK_SHAPE_PAGES < UINT16_MAX
+#define ESK_ADDRESS_BITS 16
+#else
+#define ESK_ADDRESS_BITS 32
+#endif
+#endif
+
+/// Where a page of a table is, in RAM: a page of the device or of the table's
+/// region, or a position of its ring.
+#if ESK_ADDRESS_BITS == 16
+typedef uint16_t esk_address;
+#define ESK_ADDRESS_NONE UINT16_MAX
+#else
+typedef uint32_t esk_address;
+#define ESK_ADDRESS_NONE UINT32_MAX
+#endif
+
 enum {
     ESK_PAGE_BYTES_MIN = 128, ///< bytes of the smallest page
 };

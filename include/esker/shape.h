@@ -28,10 +28,11 @@
 /// The bytes on the medium are those of any other volume: host tools read them.
 /// Such a program can open only this table, on this geometry.
 ///
-/// The shape of a device is a header of three or four lines, without an image:
+/// The shape of a device is a header of a few lines, without an image:
 ///
 ///     #define ESK_SHAPE_GEOMETRY {.block_count = 512, .block_pages = 8, ...}
 ///     #define ESK_SHAPE_KEEPS_MARKS 0       the driver stores no marks
+///     #define ESK_SHAPE_PAGES 4096          block_count * block_pages
 ///     #define ESK_SHAPE_PARTS {.keys = &esk_series_part_keys}
 ///     #define ESK_SHAPE_CONFIG {.store = &esk_store_wandering}
 ///
@@ -47,7 +48,10 @@
 /// A program of several devices can name the parts alone:
 /// -DESK_SHAPE_PARTS='{...}', -DESK_SHAPE_CONFIG='{...}', without -DESK_SHAPE.
 ///
-/// The shape of a bare kv store is a header of three lines, without an image:
+/// With ESK_SHAPE_PAGES below 65,535 a program for an 8-bit chip is smaller,
+/// and opens no trees on copy-on-write stores.
+///
+/// The shape of a bare kv store is a header of a few lines, without an image:
 ///
 ///     #define ESK_SHAPE_GEOMETRY {.block_count = 4, .block_pages = 16, ...}
 ///     #define ESK_SHAPE_KEEPS_MARKS 0
@@ -73,12 +77,6 @@
 #endif
 
 #ifdef ESK_SHAPE
-/* A program that includes the library's source includes the header itself: the
-   compiler may not find it from the library's folder. */
-#ifndef ESK_SHAPE_GEOMETRY
-#include ESK_SHAPE
-#endif
-
 /* The flags of the mount are a constant, too: -DESK_SHAPE_MOUNT, default 0. */
 #ifndef ESK_SHAPE_MOUNT
 #define ESK_SHAPE_MOUNT 0

@@ -181,7 +181,7 @@ struct esk_tree;
 /// The path from the root to a row: a node and an entry for each level. The
 /// fields are EskerDB's.
 struct esk_tree_path {
-    uint32_t address[ESK_TREE_HEIGHT_MAX]; ///< [level - 1]
+    esk_address address[ESK_TREE_HEIGHT_MAX]; ///< [level - 1]
     uint16_t index[ESK_TREE_HEIGHT_MAX];
     uint32_t turns; ///< to another child since the descent
     uint8_t lost;   ///< level of the node that could not be read

@@ -73,6 +73,7 @@ def header_text(
         _wide_key(table),
         _geometry(volume),
         f"#define ESK_SHAPE_KEEPS_MARKS {int(keeps_marks)}\n",
+        _pages(volume, table),
         _volume(state),
         _table(table, info),
         *of_kind[table.kind](volume, table, info),
@@ -89,7 +90,7 @@ def _refuse(volume: Volume, table: Table) -> None:
         raise error(
             lib.ESK_E_UNSUPPORTED,
             doing,
-            "write the three lines that include/esker/shape.h shows",
+            "write the few lines that include/esker/shape.h shows",
             "the image of a bare store does not say how its flash is "
             "programmed",
         )
@@ -333,6 +334,17 @@ def _parts(table: Table, has_sync: bool) -> str:
         fields.append(("sync", "&esk_series_part_sync"))
     made = _define("ESK_SHAPE_PARTS", fields)
     return f"#ifndef ESK_SHAPE_PARTS\n{made}#endif\n"
+
+
+def _pages(volume: Volume, table: Table) -> str:
+    """Returns how many pages the device has, where a table's addresses are
+    pages: the positions of other tables rise forever.
+    """
+    if table.kind == "series" or table.store in ("wandering", "mu", "tnc"):
+        return ""
+    geometry = volume.geometry
+    pages = geometry.block_count * geometry.block_pages
+    return f"#define ESK_SHAPE_PAGES {pages}\n"
 
 
 def _of_tree(volume: Volume, table: Table, info: Any) -> list[str]:

@@ -120,6 +120,19 @@ static inline void esk_store_u32_here(uint8_t *bytes, uint32_t value) {
 }
 #endif
 
+/// The address at `bytes`, which has 32 bits on flash. ESK_ADDRESS_NONE, which
+/// no page has, if it is too large.
+#if ESK_ADDRESS_BITS == 16
+static ESK_APART_OR_INLINE esk_address esk_address_load(const uint8_t *bytes) {
+    uint32_t stored = esk_load_u32(bytes);
+    return stored < ESK_ADDRESS_NONE ? (esk_address)stored : ESK_ADDRESS_NONE;
+}
+#else
+static inline esk_address esk_address_load(const uint8_t *bytes) {
+    return esk_load_u32(bytes);
+}
+#endif
+
 /// Whether two words are equal.
 static inline bool esk_words_equal(uint32_t a, uint32_t b) {
 #if SIZE_MAX > UINT16_MAX

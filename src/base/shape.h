@@ -156,6 +156,16 @@
 #define ESK_SHAPE_REFUSES true
 #endif
 
+/* Whether an address has enough bits for each page of the device. */
+#ifdef ESK_SHAPE
+#define ESK_SHAPE_PAGES_FIT                                                    \
+    (ESK_ADDRESS_BITS == 32 ||                                                 \
+     esk_shape_geometry.block_count * esk_shape_geometry.block_pages <         \
+         ESK_ADDRESS_NONE)
+#else
+#define ESK_SHAPE_PAGES_FIT (ESK_ADDRESS_BITS == 32)
+#endif
+
 /* The same of a volume, which a bare store has none of. */
 
 #ifdef ESK_SHAPE_BARE

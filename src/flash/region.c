@@ -18,7 +18,7 @@ static const struct esk_device *device_of(const struct esk_region *region) {
 }
 
 /// esk_region_peek, inlined.
-static inline int peek(const struct esk_region *region, esk_page_id page,
+static inline int peek(const struct esk_region *region, esk_address page,
                        uint16_t offset, uint8_t *buffer, uint16_t bytes) {
     const struct esk_device *device = device_of(region);
     int status = ESK_E_IO;
@@ -28,7 +28,7 @@ static inline int peek(const struct esk_region *region, esk_page_id page,
     return status == ESK_OK || status == ESK_E_CORRUPT ? status : ESK_E_IO;
 }
 
-int esk_region_peek(const struct esk_region *region, esk_page_id page,
+int esk_region_peek(const struct esk_region *region, esk_address page,
                     uint16_t offset, uint8_t *buffer, uint16_t bytes) {
     return peek(region, page, offset, buffer, bytes);
 }
@@ -69,7 +69,7 @@ looks_again(const struct esk_region *region, const uint8_t *buffer,
 }
 
 ESK_HOST_FLAT int esk_region_read(const struct esk_region *region,
-                                  esk_page_id page, uint32_t sequence,
+                                  esk_address page, uint32_t sequence,
                                   uint8_t *buffer, bool verify) {
     const struct esk_envelope *envelope = &region->envelope;
     uint16_t bytes = esk_envelope_page_bytes(envelope);
@@ -117,7 +117,7 @@ enum esk_header esk_region_header_of(const struct esk_region *region,
     return (odd & (odd - 1u)) == 0 ? ESK_HEADER_PAGE : ESK_HEADER_OTHER;
 }
 
-int esk_region_header(const struct esk_region *region, esk_page_id page,
+int esk_region_header(const struct esk_region *region, esk_address page,
                       enum esk_header *header, uint32_t *sequence) {
     uint8_t bytes[ESK_ENVELOPE_BYTES];
     esk_count(&region->stats->headers);
@@ -132,7 +132,7 @@ int esk_region_header(const struct esk_region *region, esk_page_id page,
 }
 
 ESK_APART int esk_region_prove(const struct esk_region *region,
-                               esk_page_id page) {
+                               esk_address page) {
     const struct esk_envelope *envelope = &region->envelope;
     uint8_t closing[ESK_ENVELOPE_OPENING];
     uint8_t piece[PIECE_BYTES];
@@ -154,7 +154,7 @@ ESK_APART int esk_region_prove(const struct esk_region *region,
 /// Whether bytes [from, to) of page `page` read as those of `wanted`, a whole
 /// page; NULL: as erased. If not, they are read once more.
 /// Returns ESK_OK; ESK_NOT_FOUND when both reads differ; ESK_E_IO.
-static int bytes_hold(const struct esk_region *region, esk_page_id page,
+static int bytes_hold(const struct esk_region *region, esk_address page,
                       const uint8_t *wanted, uint16_t from, uint16_t to) {
     uint8_t piece[PIECE_BYTES];
     uint8_t tries = TRANSFERS;
@@ -175,7 +175,7 @@ static int bytes_hold(const struct esk_region *region, esk_page_id page,
     return ESK_OK;
 }
 
-int esk_region_is_erased(const struct esk_region *region, esk_page_id page,
+int esk_region_is_erased(const struct esk_region *region, esk_address page,
                          uint16_t from, uint16_t to) {
     return bytes_hold(region, page, NULL, from, to);
 }
@@ -214,7 +214,7 @@ static int change_begin(const struct esk_region *region) {
                : ESK_OK;
 }
 
-int esk_region_program(const struct esk_region *region, esk_page_id page,
+int esk_region_program(const struct esk_region *region, esk_address page,
                        const uint8_t *bytes, uint16_t from, uint16_t to) {
     const struct esk_device *device = device_of(region);
     ESK_ASSERT(page - region->first_page < region->pages);

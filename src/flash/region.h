@@ -86,13 +86,13 @@ static inline bool esk_region_overwrites(const struct esk_region *region) {
 /// Returns   ESK_OK, valid; ESK_NOT_FOUND, erased; ESK_E_CORRUPT, neither;
 ///           ESK_E_IO.
 /// Costs     1 read of a valid page; else 2, or 3 when the first two differ.
-int esk_region_read(const struct esk_region *region, esk_page_id page,
+int esk_region_read(const struct esk_region *region, esk_address page,
                     uint32_t sequence, uint8_t *buffer, bool verify);
 
 /// Reads `bytes` bytes at `offset` of page `page`. Repeats a failed transfer
 /// once. Verifies nothing: the bytes are only a guide.
 /// Returns   ESK_OK; ESK_E_CORRUPT, bytes beyond ECC; ESK_E_IO.
-int esk_region_peek(const struct esk_region *region, esk_page_id page,
+int esk_region_peek(const struct esk_region *region, esk_address page,
                     uint16_t offset, uint8_t *buffer, uint16_t bytes);
 
 /// What the first ESK_ENVELOPE_BYTES bytes of a page look like.
@@ -105,24 +105,24 @@ enum esk_header esk_region_header_of(const struct esk_region *region,
 /// header    out.
 /// Returns   ESK_OK; ESK_E_IO. Bytes beyond ECC are ESK_HEADER_OTHER.
 /// Costs     1 read of ESK_ENVELOPE_BYTES bytes.
-int esk_region_header(const struct esk_region *region, esk_page_id page,
+int esk_region_header(const struct esk_region *region, esk_address page,
                       enum esk_header *header, uint32_t *sequence);
 
 /// Whether page `page` is complete and valid. Needs a buffer of a few bytes.
 /// Returns ESK_OK; ESK_E_CORRUPT when it is not; ESK_E_IO.
 /// Costs   1 read of the page, in pieces.
-int esk_region_prove(const struct esk_region *region, esk_page_id page);
+int esk_region_prove(const struct esk_region *region, esk_address page);
 
 /// Whether bytes [from, to) of page `page` read as erased.
 /// Returns ESK_OK; ESK_NOT_FOUND when they do not; ESK_E_IO.
-int esk_region_is_erased(const struct esk_region *region, esk_page_id page,
+int esk_region_is_erased(const struct esk_region *region, esk_address page,
                          uint16_t from, uint16_t to);
 
 /// Programs bytes [from, to) of `bytes`, a whole page, on page `page`.
 /// Returns ESK_OK; ESK_E_MEDIUM, the block is marked; ESK_E_IO, the state of
 /// the medium is unknown; ESK_E_READ_ONLY.
 /// Costs   1 program; with ESK_MOUNT_READ_BACK a read of them, in pieces.
-int esk_region_program(const struct esk_region *region, esk_page_id page,
+int esk_region_program(const struct esk_region *region, esk_address page,
                        const uint8_t *bytes, uint16_t from, uint16_t to);
 
 /// Erases block `block` of the device. As esk_region_program.

@@ -56,7 +56,7 @@ static inline void good_forget(struct esk_ring *ring) {
     }
 }
 
-ESK_APART_IN_ALL esk_page_id esk_ring_page(const struct esk_ring *ring,
+ESK_APART_IN_ALL esk_address esk_ring_page(const struct esk_ring *ring,
                                            uint32_t position) {
     uint32_t pages = esk_ring_pages(ring);
     uint32_t offset = ESK_SHAPED_RING(pages, position - ring->lap);
@@ -109,7 +109,7 @@ int esk_ring_read(const struct esk_ring *ring, uint32_t position, uint8_t *page,
 
 int esk_ring_header(const struct esk_ring *ring, uint32_t at,
                     enum esk_header *header, uint32_t *position) {
-    esk_page_id page = esk_ring_page(ring, at);
+    esk_address page = esk_ring_page(ring, at);
     ESK_TRY(esk_region_header(&ring->region, page, header, position));
     bool fits = *position <= esk_ring_position_max(ring) &&
                 esk_ring_page(ring, *position) == page;
@@ -401,7 +401,7 @@ ESK_APART void esk_ring_open_none(struct esk_ring *ring) {
 /// programmed must look erased, or the page is a hole.
 /// Returns ESK_OK; ESK_E_IO.
 static int doubt_settle(struct esk_ring *ring) {
-    esk_page_id page = esk_ring_page(ring, ring->head);
+    esk_address page = esk_ring_page(ring, ring->head);
     int status =
         esk_region_is_erased(&ring->region, page, 0, ESK_ENVELOPE_OPENING);
     if (status == ESK_OK) {

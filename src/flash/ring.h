@@ -96,7 +96,7 @@ static inline uint32_t esk_ring_pages(const struct esk_ring *ring) {
 }
 
 /// Its first page on the device.
-static inline esk_page_id esk_ring_first(const struct esk_ring *ring) {
+static inline esk_address esk_ring_first(const struct esk_ring *ring) {
     return ESK_SHAPED_RING(ESK_SHAPE_BLOCK * esk_shape_geometry.block_pages,
                            ring->region.first_page);
 }
@@ -212,7 +212,7 @@ static inline bool esk_ring_owns(const struct esk_ring *ring,
 
 /// The device page of `position`. Costs a division for positions outside the
 /// lap at `lap` and the lap before it.
-esk_page_id esk_ring_page(const struct esk_ring *ring, uint32_t position);
+esk_address esk_ring_page(const struct esk_ring *ring, uint32_t position);
 
 /// position % pages, without a division for a power of two: a small chip takes
 /// 600 cycles to divide.

@@ -98,7 +98,7 @@ static int page_at(struct search *search, uint32_t at, uint32_t *position) {
     if (search->failed) {
         return ESK_E_IO;
     }
-    esk_page_id page = esk_ring_page(ring, at);
+    esk_address page = esk_ring_page(ring, at);
     int status = esk_region_read(&ring->region, page, ESK_SEQUENCE_ANY,
                                  search->page, true);
     search->failed = status == ESK_E_IO;

@@ -48,7 +48,7 @@ header_at(struct survey *survey, uint32_t at, uint32_t *position) {
 /// position  out: the page's; POSITION_NONE unless it is valid there.
 static int page_at(struct survey *survey, uint32_t at, uint32_t *position) {
     const struct esk_ring *ring = survey->ring;
-    esk_page_id page = esk_ring_page(ring, at);
+    esk_address page = esk_ring_page(ring, at);
     int status = esk_region_read(&ring->region, page, ESK_SEQUENCE_ANY,
                                  survey->page, true);
     *position = esk_page_sequence(survey->page);

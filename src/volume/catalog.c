@@ -15,7 +15,7 @@
 int esk_half_read(struct esk_volume *volume, uint8_t half, uint16_t index,
                   uint8_t *page) {
     struct esk_meta meta;
-    esk_page_id id = 0;
+    esk_address id = 0;
     esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
     if ((volume->half_valid & (1u << half)) == 0 ||
         esk_half_page(volume, half, index, &id) != ESK_OK) {

@@ -260,7 +260,7 @@ static int change_write(struct esk_volume *old, struct esk_volume *volume,
 ///          ESK_E_IO.
 static int half_took(struct esk_volume *next, uint8_t half, uint8_t *page) {
     struct esk_meta meta;
-    esk_page_id id = 0;
+    esk_address id = 0;
     esk_meta_open(&meta, next, ESK_PAGE_SUPERBLOCK);
     ESK_TRY(esk_half_page(next, half, (uint16_t)(next->half_pages - 1u), &id));
     int status = esk_region_read(&meta.region, id, next->commit, page, true);
@@ -282,7 +282,7 @@ static int commit_settle(struct esk_volume *volume) {
     uint8_t half = (volume->half_valid & 1u) != 0 ? 1 : 0;
     enum esk_header header = ESK_HEADER_OTHER;
     struct esk_meta meta;
-    esk_page_id id = 0;
+    esk_address id = 0;
     uint32_t commit = 0;
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
     ESK_TRY(
@@ -481,7 +481,7 @@ static void regions_begin(struct esk_volume *volume,
     esk_meta_open(&meta, volume, ESK_KIND_ANY);
     for (uint8_t role = 0; role < ESK_REGION_COUNT; role++) {
         uint32_t block = info->block[role];
-        esk_page_id first = block * geometry->block_pages;
+        esk_address first = block * geometry->block_pages;
         enum esk_header header = ESK_HEADER_BLANK;
         uint32_t sequence = 0;
         if (info->blocks[role] == 0 || esk_volume_block_is_bad(volume, block) ||

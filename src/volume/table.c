@@ -60,7 +60,8 @@ int esk_volume_begin(struct esk_volume *volume, const struct esk_device *device,
     volume->device = device;
     ESK_ASSERT(device == esk_volume_device(volume));
     volume->flags = flags;
-    return arena_take(volume, arena, arena_bytes);
+    return ESK_SHAPE_PAGES_FIT ? arena_take(volume, arena, arena_bytes)
+                               : ESK_E_UNSUPPORTED;
 }
 
 int esk_volume_arena_set(struct esk_volume *volume, void *arena,

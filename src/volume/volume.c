@@ -45,7 +45,7 @@ static uint32_t half_block(const struct esk_volume *volume, uint8_t half) {
 }
 
 int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
-                  esk_page_id *page) {
+                  esk_address *page) {
     uint16_t pages = esk_volume_geometry(volume)->block_pages;
     uint16_t skip = index / pages;
     uint32_t block = half_block(volume, half);
@@ -65,7 +65,7 @@ int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
 
 int esk_half_erase(struct esk_volume *volume, uint8_t half) {
     uint32_t start = half_block(volume, half);
-    esk_page_id last = 0;
+    esk_address last = 0;
     struct esk_meta meta;
     esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
 
@@ -87,7 +87,7 @@ int esk_half_erase(struct esk_volume *volume, uint8_t half) {
 
 int esk_half_program(struct esk_volume *volume, uint8_t half, uint16_t index,
                      const uint8_t *bytes) {
-    esk_page_id page = 0;
+    esk_address page = 0;
     struct esk_meta meta;
     esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
     ESK_TRY(esk_half_page(volume, half, index, &page));
@@ -194,7 +194,7 @@ static int super_serve(const struct esk_volume *volume, const uint8_t *page) {
 /// Returns ESK_OK; ESK_NOT_FOUND when the page is erased; ESK_E_FOREIGN when it
 /// is something else; ESK_E_CORRUPT when it is a damaged superblock; ESK_E_IO;
 /// as super_serve.
-static int super_read(struct esk_volume *volume, esk_page_id id,
+static int super_read(struct esk_volume *volume, esk_address id,
                       uint8_t *page) {
     struct esk_meta meta;
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
@@ -241,7 +241,7 @@ static bool super_decode(struct esk_volume *volume, const uint8_t *page) {
 /// Reads the superblock at `id` and takes the volume's values from it.
 /// Returns as super_read; ESK_E_GEOMETRY: the values are of another device, and
 /// not to be used.
-ESK_OUT_OF_LINE static int super_take(struct esk_volume *volume, esk_page_id id,
+ESK_OUT_OF_LINE static int super_take(struct esk_volume *volume, esk_address id,
                                       uint8_t *page) {
     int status = super_read(volume, id, page);
     if (status == ESK_OK && !super_decode(volume, page)) {
@@ -258,7 +258,7 @@ _Static_assert(ESK_NOT_FOUND > ESK_E_FOREIGN && ESK_E_FOREIGN > ESK_E_CORRUPT &&
                    ESK_E_IO > ESK_E_GEOMETRY,
                "a status is smaller than those that are less specific");
 
-int esk_page_probe(struct esk_volume *volume, esk_page_id id, uint8_t *page) {
+int esk_page_probe(struct esk_volume *volume, esk_address id, uint8_t *page) {
     struct esk_meta meta;
     int status = ESK_E_CORRUPT;
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
@@ -274,12 +274,12 @@ int esk_page_probe(struct esk_volume *volume, esk_page_id id, uint8_t *page) {
     return ESK_OK;
 }
 
-int esk_volume_probe(struct esk_volume *volume, esk_page_id except,
+int esk_volume_probe(struct esk_volume *volume, esk_address except,
                      uint8_t *page) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     uint32_t stride = (geometry->block_count - 1) / ESK_MOUNT_BLOCKS_MAX + 1;
     for (uint32_t block = 0; block < geometry->block_count; block += stride) {
-        esk_page_id id = block * geometry->block_pages;
+        esk_address id = block * geometry->block_pages;
         if (id != except) {
             ESK_TRY(esk_page_probe(volume, id, page));
         }
@@ -299,8 +299,8 @@ static int half_find(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     blocks = blocks < ESK_MOUNT_BLOCKS_MAX ? blocks : ESK_MOUNT_BLOCKS_MAX;
     for (uint32_t i = 0; i < blocks; i++) {
         uint32_t block = half == 0 ? i : geometry->block_count - 1 - i;
-        esk_page_id id = (block + 1) * geometry->block_pages - 1;
-        esk_page_id place = 0;
+        esk_address id = (block + 1) * geometry->block_pages - 1;
+        esk_address place = 0;
         int status = super_take(volume, id, page);
         if (status == ESK_OK) {
             volume->half_newest = half;
@@ -356,7 +356,7 @@ static int halves_mount(struct esk_volume *volume, uint8_t *page) {
     }
     failed = first < second ? first : second;
     return failed == ESK_NOT_FOUND
-               ? esk_volume_probe(volume, ESK_PAGE_NONE, page)
+               ? esk_volume_probe(volume, ESK_ADDRESS_NONE, page)
                : failed;
 }
 

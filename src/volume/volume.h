@@ -27,7 +27,7 @@ void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
 /// Finds the device page of number `index` of meta half `half`, without bad
 /// blocks. Returns ESK_OK; ESK_E_WORN.
 int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
-                  esk_page_id *page);
+                  esk_address *page);
 
 /// Erases every block of half `half` that can be erased.
 /// Returns ESK_OK; ESK_E_WORN when too few good blocks are left; ESK_E_IO.
@@ -48,12 +48,12 @@ void esk_super_encode(const struct esk_region *region, uint8_t *page);
 
 /// Whether page `id` of the device is erased, or in a bad block.
 /// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
-int esk_page_probe(struct esk_volume *volume, esk_page_id id, uint8_t *page);
+int esk_page_probe(struct esk_volume *volume, esk_address id, uint8_t *page);
 
 /// Reads the first page of at most ESK_MOUNT_BLOCKS_MAX blocks all over the
 /// device, except page `except`.
 /// Returns ESK_NOT_FOUND when they are erased; ESK_E_FOREIGN; ESK_E_IO.
-int esk_volume_probe(struct esk_volume *volume, esk_page_id except,
+int esk_volume_probe(struct esk_volume *volume, esk_address except,
                      uint8_t *page);
 
 /// Programs the superblock into half `half`, which makes the half valid.

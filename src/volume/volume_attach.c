@@ -16,7 +16,7 @@ shape_of(const struct esk_volume_shape *shape) {
 /// The page of the superblock of half `half`, as esk_half_page finds it.
 static int super_page(const struct esk_volume *volume,
                       const struct esk_volume_shape *shape, uint8_t half,
-                      esk_page_id *id) {
+                      esk_address *id) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     uint16_t last = (uint16_t)(shape->half_pages - 1u);
     uint32_t block = half == 0 ? 0 : geometry->block_count - shape->half_blocks;
@@ -33,7 +33,7 @@ static int super_look(struct esk_volume *volume,
                       const struct esk_volume_shape *shape, uint8_t half,
                       uint8_t *page) {
     struct esk_meta meta;
-    esk_page_id id = 0;
+    esk_address id = 0;
     if (super_page(volume, shape, half, &id) != ESK_OK) {
         return ESK_E_CORRUPT;
     }

@@ -71,13 +71,13 @@ static int volume_write(struct esk_volume *volume, uint8_t *page) {
 
 /// Whether every page that a format erases is erased, except page `except`.
 /// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
-static int halves_probe(struct esk_volume *volume, esk_page_id except,
+static int halves_probe(struct esk_volume *volume, esk_address except,
                         uint8_t *page) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     uint32_t pages = volume->half_blocks * geometry->block_pages;
     uint32_t second = geometry->block_count * geometry->block_pages - pages;
     for (uint32_t i = 0; i < 2 * pages; i++) {
-        esk_page_id id = i < pages ? i : second + i - pages;
+        esk_address id = i < pages ? i : second + i - pages;
         if (id != except) {
             ESK_TRY(esk_page_probe(volume, id, page));
         }
@@ -100,7 +100,7 @@ int esk_volume_format(const struct esk_device *device,
         if (status != ESK_NOT_FOUND) {
             return status == ESK_E_IO ? ESK_E_IO : ESK_E_FOREIGN;
         }
-        ESK_TRY(halves_probe(&volume, ESK_PAGE_NONE, page));
+        ESK_TRY(halves_probe(&volume, ESK_ADDRESS_NONE, page));
     }
     /* Commit numbers continue those of an earlier volume, so that no page of
        its tables can be valid to a table of this one. */
@@ -121,7 +121,7 @@ static bool byte_is_own(uint16_t at) {
 /// page may be a torn superblock, perhaps with another UUID. A piece that the
 /// medium cannot read proves nothing.
 /// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
-static int super_is_torn(const struct esk_region *region, esk_page_id id,
+static int super_is_torn(const struct esk_region *region, esk_address id,
                          const uint8_t *super) {
     uint8_t erased = esk_envelope_erased(&region->envelope);
     uint8_t piece[PIECE_BYTES];
@@ -149,7 +149,7 @@ static int super_is_torn(const struct esk_region *region, esk_page_id id,
 
 /// Whether the places of superblocks are erased, except page `except`.
 /// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
-static int places_probe(struct esk_volume *volume, esk_page_id except,
+static int places_probe(struct esk_volume *volume, esk_address except,
                         uint8_t *page) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     for (uint32_t block = 0; block < geometry->block_count; block++) {
@@ -157,7 +157,7 @@ static int places_probe(struct esk_volume *volume, esk_page_id except,
             geometry->block_count > 2 * ESK_MOUNT_BLOCKS_MAX) {
             block = geometry->block_count - ESK_MOUNT_BLOCKS_MAX;
         }
-        esk_page_id last = (block + 1) * geometry->block_pages - 1;
+        esk_address last = (block + 1) * geometry->block_pages - 1;
         if (last != except) {
             ESK_TRY(esk_page_probe(volume, last, page));
         }
@@ -168,7 +168,7 @@ static int places_probe(struct esk_volume *volume, esk_page_id except,
 /// Whether the medium is blank except for a torn first superblock of `volume`.
 /// Returns ESK_OK; ESK_E_FOREIGN; ESK_E_IO.
 static int format_was_cut(struct esk_volume *volume, uint8_t *page) {
-    esk_page_id super = 0;
+    esk_address super = 0;
     struct esk_meta meta;
     if (esk_half_page(volume, 0, (uint16_t)(volume->half_pages - 1u), &super) !=
         ESK_OK) {
@@ -194,7 +194,7 @@ static int volume_make(struct esk_volume *volume,
     ESK_TRY(volume_plan(volume, device, config));
     volume->flags = flags;
     if (found == ESK_NOT_FOUND) {
-        ESK_TRY(halves_probe(volume, ESK_PAGE_NONE, page));
+        ESK_TRY(halves_probe(volume, ESK_ADDRESS_NONE, page));
     } else {
         int status = format_was_cut(volume, page);
         if (status != ESK_OK) {

@@ -53,7 +53,7 @@ static uint32_t half_blocks_most(const struct esk_volume *volume) {
 /// Whether page `id` has the kind of a catalog's, with no bit wrong, for a page
 /// of a table has few others; its commit.
 /// Returns ESK_OK; ESK_NOT_FOUND; ESK_E_CORRUPT; ESK_E_IO.
-static int header_find(struct esk_volume *volume, esk_page_id id,
+static int header_find(struct esk_volume *volume, esk_address id,
                        uint32_t *commit) {
     struct esk_meta meta;
     uint8_t bytes[ESK_ENVELOPE_BYTES];
@@ -70,7 +70,7 @@ static int header_find(struct esk_volume *volume, esk_page_id id,
 /// volume's catalog.
 static int page_read(struct esk_volume *volume, uint8_t half, uint16_t index,
                      uint8_t *page) {
-    esk_page_id id = 0;
+    esk_address id = 0;
     uint32_t commit = 0;
     ESK_TRY(esk_half_page(volume, half, index, &id));
     ESK_TRY(header_find(volume, id, &commit));
@@ -194,7 +194,7 @@ static bool region_probe(struct esk_volume *volume,
     uint32_t pages = blocks * geometry->block_pages;
     uint32_t stride = (blocks / BLOCKS_PROBED + 1) * geometry->block_pages;
     for (uint32_t at = 0; at < pages; at = probe_next(volume, at, stride)) {
-        esk_page_id id = block * geometry->block_pages + at;
+        esk_address id = block * geometry->block_pages + at;
         if (esk_region_peek(&meta.region, id, 0, page, geometry->page_bytes) !=
             ESK_OK) {
             continue;
@@ -238,7 +238,7 @@ static bool checksum_find(struct esk_volume *volume, uint8_t *page) {
 
 /// Takes seed and commit from page `id`. Returns ESK_OK; ESK_NOT_FOUND when it
 /// is no page of a catalog; ESK_E_CORRUPT; ESK_E_IO.
-static int seed_take(struct esk_volume *volume, esk_page_id id, uint8_t *page) {
+static int seed_take(struct esk_volume *volume, esk_address id, uint8_t *page) {
     uint16_t bytes = esk_volume_geometry(volume)->page_bytes;
     struct esk_meta meta;
     uint32_t commit = 0;
@@ -268,7 +268,7 @@ static bool is_better(const struct esk_volume *volume,
 
 /// Makes `best` the volume that page `id` is of, if its catalog is better.
 static int page_try(struct esk_volume *volume, struct esk_volume *best,
-                    esk_page_id id, uint8_t *page) {
+                    esk_address id, uint8_t *page) {
     uint32_t seed = volume->seed;
     uint32_t commit = volume->commit;
     ESK_TRY(seed_take(volume, id, page));
@@ -303,7 +303,7 @@ int esk_volume_salvage(struct esk_volume *volume,
     uint32_t pages = half * geometry->block_pages;
     memset(&best, 0, sizeof best);
     for (uint32_t i = 0; i < 2 * pages; i++) {
-        esk_page_id id = i;
+        esk_address id = i;
         if (i >= pages) {
             id += (geometry->block_count - 2 * half) * geometry->block_pages;
         }

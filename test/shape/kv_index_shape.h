@@ -21,6 +21,7 @@
      .programs_per_page_max = 0, \
      .erased_value = 0xFF}
 #define ESK_SHAPE_KEEPS_MARKS 0
+#define ESK_SHAPE_PAGES 384
 #define ESK_SHAPE_VOLUME \
     {.seed = 0xC45441E1u, \
      .commit = 2u, \

@@ -9,6 +9,7 @@ enum { SHAPED = 1 };
 enum { SHAPED = 0 };
 #endif
 
+#include "base/bytes.h"
 #include "test/shape/twin_volume.h"
 
 enum {
@@ -213,14 +214,24 @@ ESK_TEST(shape_tree_keeps_rows_and_gives_what_the_catalog_gives) {
     ESK_CHECK(splits >= 5 * seeds);
 }
 
-/// A core of a constant shape has no packed nodes. In the flavour `test` the
-/// table is of another store.
-ESK_TEST(shape_tree_refuses_a_store_that_packs_nodes) {
-    const struct esk_tree_config config = {.store = &esk_store_tnc};
+/// A core of a constant shape has no packed nodes, and one with addresses of 16
+/// bits no positions. In the flavour `test` the table is of another store.
+ESK_TEST(shape_tree_refuses_other_stores) {
+    const struct esk_tree_config packs = {.store = &esk_store_tnc};
+    const struct esk_tree_config moves = {.store = &esk_store_wandering};
     world_make(1);
-    ESK_CHECK_INT(boot_with(&config), ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(boot_with(&packs), ESK_E_UNSUPPORTED);
+    ESK_CHECK_INT(boot_with(&moves), ESK_E_UNSUPPORTED);
     ESK_CHECK(world.tree == NULL);
     ESK_CHECK_INT(boot(), ESK_OK);
+}
+
+ESK_TEST(shape_tree_takes_no_stored_address_for_a_smaller_one) {
+    const uint8_t small[] = {3, 1, 0, 0};
+    const uint8_t large[] = {3, 1, 1, 0};
+    ESK_CHECK_INT(esk_address_load(small), 0x103);
+    ESK_CHECK_INT(esk_address_load(large),
+                  ESK_ADDRESS_BITS == 16 ? ESK_ADDRESS_NONE : 0x10103);
 }
 
 int main(int argc, char **argv) {

@@ -36,6 +36,7 @@ _Static_assert(sizeof(struct map_row) == 16,
      .erased_value = 0xFF, \
      .flags = ESK_MEDIUM_OVERWRITE}
 #define ESK_SHAPE_KEEPS_MARKS 0
+#define ESK_SHAPE_PAGES 192
 #define ESK_SHAPE_VOLUME \
     {.seed = 0xC45441E1u, \
      .commit = 2u, \

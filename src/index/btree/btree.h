@@ -28,7 +28,7 @@
 #include "index/btree/btree_format.h"
 
 /// A child that is in the same page as its parent.
-#define ESK_BTREE_SELF UINT32_MAX
+#define ESK_BTREE_SELF ESK_ADDRESS_NONE
 
 /// A node in a page in RAM.
 struct esk_btree_node {

@@ -111,7 +111,7 @@ static bool is_torn(const uint8_t *bytes, const uint8_t *wanted, uint16_t count,
 
 /// Whether page `id` was the first program of a new store, or a later try of
 /// it, which power loss cut.
-static bool is_first_torn(const struct search *search, esk_page_id id,
+static bool is_first_torn(const struct search *search, esk_address id,
                           const uint8_t *bytes) {
     const struct esk_geometry *geometry = esk_volume_geometry(search->volume);
     esk_store_u32(search->wanted, id);
@@ -126,7 +126,7 @@ static bool is_first_torn(const struct search *search, esk_page_id id,
 /// Looks at page `id`: of one that power loss cut the head may be blank, and
 /// bits of the records there. Returns ESK_OK: it has a valid head, which is in
 /// search->page; ESK_NOT_FOUND; ESK_E_IO; as head_read.
-static int page_look(struct search *search, esk_page_id id) {
+static int page_look(struct search *search, esk_address id) {
     struct esk_volume *volume = search->volume;
     struct esk_region *region = &search->meta.region;
     uint8_t *bytes = search->page;

@@ -39,10 +39,16 @@ static bool store_packs(const struct esk_node_store *store) {
     return ESK_SHAPED_CONFIG(false, (store->flags & ESK_STORE_PACKS) != 0);
 }
 
+/// Whether addresses have enough bits for the store: positions of a ring, which
+/// only rise, take 32.
+static bool addresses_suit(const struct esk_node_store *store) {
+    return ESK_ADDRESS_BITS == 32 || (store->flags & ESK_STORE_OVERWRITES) != 0;
+}
+
 /// Whether the program has what the store needs: one that names parts of trees
 /// has no packed nodes, one that names parts of series alone has no trees.
 static bool store_suits(const struct esk_node_store *store) {
-    return !ESK_SHAPE_ALL_SERIES &&
+    return !ESK_SHAPE_ALL_SERIES && addresses_suit(store) &&
            store_packs(store) == ((store->flags & ESK_STORE_PACKS) != 0);
 }
 
@@ -260,7 +266,7 @@ static int tree_mount(struct esk_tree *tree,
     uint8_t *page = NULL;
     uint8_t frame = 0;
     tree->now.height = 1;
-    tree->now.root = ESK_PAGE_NONE;
+    tree->now.root = ESK_ADDRESS_NONE;
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
     int status = esk_tree_store(tree)->mount(tree, region, page);
     esk_pool_give(&tree->pool, frame);

@@ -13,7 +13,7 @@
 ///     mu         the path is gathered in one page of RAM and appended once
 ///
 /// An *address* is a page of the region (in place) or a ring position; the
-/// pool's tags are addresses. ESK_PAGE_NONE as the root is the empty tree.
+/// pool's tags are addresses. ESK_ADDRESS_NONE as the root is the empty tree.
 #ifndef ESK_TABLE_TREE_TREE_H
 #define ESK_TABLE_TREE_TREE_H
 
@@ -34,10 +34,10 @@ enum esk_store_flags {
 
 /// The state that a failed change restores.
 struct esk_tree_state {
-    uint32_t root;  ///< address; ESK_PAGE_NONE: no node yet
-    uint32_t rows;  ///< UINT32_MAX: unknown (in place)
-    uint32_t nodes; ///< in place: pages in use
-    uint32_t swept; ///< GC: the leaf that was swept last, or ESK_PAGE_NONE
+    esk_address root; ///< ESK_ADDRESS_NONE: no node yet
+    uint32_t rows;    ///< UINT32_MAX: unknown (in place)
+    uint32_t nodes;   ///< in place: pages in use
+    uint32_t swept;   ///< GC: the leaf that was swept last, or ESK_PAGE_NONE
     uint32_t due;   ///< GC: position of the head at which the next step of the
                     ///< sweep is due
     uint32_t order; ///< GC: from here on the leaves that the sweep wrote are
@@ -55,23 +55,23 @@ enum { ESK_TREE_SPARES = 2 * ESK_TREE_HEIGHT_MAX };
 
 /// Pages for new nodes of a tree in place. In the arena of such a tree.
 struct esk_tree_spares {
-    uint32_t page[ESK_TREE_SPARES]; ///< free; the last is taken first
-    uint32_t from;                  ///< start of the next search
+    esk_address page[ESK_TREE_SPARES]; ///< free; the last is taken first
+    esk_address from;                  ///< start of the next search
     uint8_t count;
     bool none; ///< a search found no other
 };
 
 /// The journal in place, in the arena of a tree that has batches or merges.
 struct esk_tree_batch {
-    uint32_t first;  ///< page of the first slot
-    uint32_t head;   ///< no page from here on was in use before this batch
-    uint16_t slots;  ///< of this batch
-    uint16_t used;   ///< of them
-    uint16_t pages;  ///< entries of `home`
-    bool recorded;   ///< a commit failed, and its record may be on the medium
-    bool doubted;    ///< a write failed that may have torn a slot
-    bool joining;    ///< a merge is not written completely
-    uint32_t home[]; ///< [slot], the page that the slot is a copy of
+    esk_address first; ///< page of the first slot
+    esk_address head;  ///< no page from here on was in use before this batch
+    uint16_t slots;    ///< of this batch
+    uint16_t used;     ///< of them
+    uint16_t pages;    ///< entries of `home`
+    bool recorded;     ///< a commit failed, and its record may be on the medium
+    bool doubted;      ///< a write failed that may have torn a slot
+    bool joining;      ///< a merge is not written completely
+    esk_address home[]; ///< [slot], the page that the slot is a copy of
 };
 
 /// Addresses from here on are frames: of pages in the write cache.
@@ -141,7 +141,7 @@ struct esk_tree {
     const struct esk_tree_merge *merge;             ///< NULL: nodes are never
                                                     ///< merged
     uint8_t *probe;   ///< key_bytes: the key that GC or a repair searches
-    uint32_t redo;    ///< in place, read-only: the page that page 0 is a copy
+    esk_address redo; ///< in place, read-only: the page that page 0 is a copy
                       ///< of
     uint32_t changes; ///< rises with every change
     struct esk_btree_layout layout;
@@ -167,8 +167,8 @@ struct esk_tree {
 /// The node under change at one level, and its page.
 struct esk_tree_work {
     uint8_t *page;
-    uint32_t address; ///< of the node before the change; ESK_PAGE_NONE: it is
-                      ///< new
+    esk_address address; ///< of the node before the change;
+                         ///< ESK_ADDRESS_NONE: it is new
     uint8_t frame;
     uint8_t level;
     bool pinned;
@@ -178,7 +178,7 @@ struct esk_tree_work {
 struct esk_tree_spot {
     struct esk_tree_work work;  ///< of the path's last node
     struct esk_btree_node node; ///< in it
-    uint32_t child;             ///< the child where the path would go on
+    esk_address child;          ///< the child where the path would go on
     bool found;                 ///< the leaf has a row with the key
     bool rightmost;             ///< no path is further right
 };
@@ -191,12 +191,12 @@ struct esk_tree_load {
 
 /// What a level of a change reports to the level above.
 struct esk_tree_told {
-    uint32_t child;   ///< address of the node below
-    bool child_moved; ///< `child` is to be stored
-    bool child_gone;  ///< the node below is empty and was dropped
-    bool right_gone;  ///< the node to the right of the one below was joined to
-                      ///< it
-    bool has_right;   ///< tree->pending is to be inserted
+    esk_address child; ///< address of the node below
+    bool child_moved;  ///< `child` is to be stored
+    bool child_gone;   ///< the node below is empty and was dropped
+    bool right_gone;   ///< the node to the right of the one below was joined to
+                       ///< it
+    bool has_right;    ///< tree->pending is to be inserted
 };
 
 struct esk_tree_edit;
@@ -255,18 +255,18 @@ struct esk_node_store {
     int (*take)(struct esk_tree *tree);
     /// Copies a node of the path into tree->page.
     void (*gather)(struct esk_tree *tree, const struct esk_btree_node *from,
-                   uint8_t level, uint32_t address);
+                   uint8_t level, esk_address address);
     /// Gives the pool a class for each level, empty; NULL without LRU-N.
     void (*pool_carve)(struct esk_tree *tree);
     /// Writes the node; `root`: this commits the change.
     /// address  out: of the node now.
     int (*place)(struct esk_tree *tree, struct esk_tree_work *work, bool root,
-                 uint32_t *address);
+                 esk_address *address);
     /// Writes the two nodes of a split.
     /// changed  the left one differs from the node before the split.
     int (*split)(struct esk_tree *tree, struct esk_tree_work *left,
                  struct esk_tree_work *right, bool changed,
-                 uint32_t *left_address, uint32_t *right_address);
+                 esk_address *left_address, esk_address *right_address);
     /// After ESK_FULL of a change: finds pages for new nodes. ESK_OK: some were
     /// found. NULL for copy-on-write.
     int (*refill)(struct esk_tree *tree);
@@ -306,9 +306,9 @@ struct esk_tree_batches {
     /// Before a change, pages > 0, or a repair. ESK_FULL: it may not fit.
     int (*ready)(struct esk_tree *tree, uint32_t pages);
     /// The page to read for page `at` in the batch.
-    uint32_t (*find)(const struct esk_tree *tree, uint32_t at);
+    esk_address (*find)(const struct esk_tree *tree, esk_address at);
     /// Writes a page that existed before the batch.
-    int (*write)(struct esk_tree *tree, uint32_t at, const uint8_t *page);
+    int (*write)(struct esk_tree *tree, esk_address at, const uint8_t *page);
     /// Completes or undoes the batch whose record is in `page`.
     int (*replay)(struct esk_tree *tree, uint8_t *page);
 };
@@ -325,10 +325,10 @@ struct esk_tree_write_cache {
     /// Adds the page in `frame` to the cache; `root`: it has the root.
     /// Returns ESK_OK; ESK_E_NO_MEMORY: flush, and write through.
     int (*keep)(struct esk_tree *tree, uint8_t frame, bool root,
-                uint32_t *address);
+                esk_address *address);
     /// Marks the node of `level` at `address` as replaced, if the change
     /// succeeds.
-    void (*replace)(struct esk_tree *tree, uint32_t address, uint8_t level);
+    void (*replace)(struct esk_tree *tree, esk_address address, uint8_t level);
     /// After a change.
     void (*end)(struct esk_tree *tree, bool failed);
     /// Appends all cached pages. On failure the rest is still cached.
@@ -515,16 +515,16 @@ static inline uint32_t esk_tree_packed_position(const struct esk_tree *tree,
 /// Pins the node of `level` at `address`.
 /// Returns ESK_OK; ESK_E_CORRUPT for bytes that are no such node; ESK_E_IO;
 /// ESK_E_NO_MEMORY.
-int esk_tree_pin(struct esk_tree *tree, uint32_t address, uint8_t level,
+int esk_tree_pin(struct esk_tree *tree, esk_address address, uint8_t level,
                  struct esk_tree_work *work, struct esk_btree_node *node);
 
 void esk_tree_unpin(struct esk_tree *tree, struct esk_tree_work *work);
 
 /// Address of child `index` of `node`, which is at `address`. Only where nodes
 /// share pages a child can be in its parent's.
-uint32_t esk_tree_child(const struct esk_tree *tree,
-                        const struct esk_btree_node *node, uint16_t index,
-                        uint32_t address);
+esk_address esk_tree_child(const struct esk_tree *tree,
+                           const struct esk_btree_node *node, uint16_t index,
+                           esk_address address);
 
 /// The side on which a descent without a key stays.
 enum esk_tree_side { ESK_TREE_FIRST, ESK_TREE_LAST };
@@ -622,7 +622,7 @@ static inline void esk_tree_height_changed(struct esk_tree *tree) {
 
 /// Whether `address` is of a page in the write cache.
 static inline bool esk_tree_is_kept(uint32_t address) {
-    return address >= ESK_TREE_KEPT_FIRST && address != ESK_PAGE_NONE;
+    return address >= ESK_TREE_KEPT_FIRST && address != ESK_ADDRESS_NONE;
 }
 
 /// Writes the write cache.
@@ -643,7 +643,7 @@ static inline int esk_tree_work_own(struct esk_tree *tree,
 }
 
 /// Marks the node of `level` at `address` as replaced by a change.
-static inline void esk_tree_replace(struct esk_tree *tree, uint32_t address,
+static inline void esk_tree_replace(struct esk_tree *tree, esk_address address,
                                     uint8_t level) {
     if (esk_tree_kept(tree) != NULL && esk_tree_is_kept(address)) {
         esk_tree_write_cache(tree)->replace(tree, address, level);

@@ -25,14 +25,14 @@
 int esk_tree_work_open(struct esk_tree *tree, uint8_t level,
                        struct esk_tree_work *work,
                        struct esk_btree_node *node) {
-    uint32_t address = tree->path.address[level - 1];
+    esk_address address = tree->path.address[level - 1];
     work->level = level;
     work->address = address;
     work->pinned = false;
     if (esk_tree_gathers(tree)) {
         work->page = tree->page;
         work->frame = tree->frame;
-    } else if (address != ESK_PAGE_NONE) {
+    } else if (address != ESK_ADDRESS_NONE) {
         return esk_tree_pin(tree, address, level, work, node);
     } else {
         ESK_TRY(esk_pool_take(&tree->pool, &work->page, &work->frame));
@@ -40,7 +40,7 @@ int esk_tree_work_open(struct esk_tree *tree, uint8_t level,
     }
     esk_btree_view(esk_tree_layout_given(tree), work->page, level,
                    tree->now.height, node);
-    if (address == ESK_PAGE_NONE) {
+    if (address == ESK_ADDRESS_NONE) {
         esk_store_u16(node->count, 0);
     }
     return ESK_OK;
@@ -49,7 +49,7 @@ int esk_tree_work_open(struct esk_tree *tree, uint8_t level,
 void esk_tree_work_drop(struct esk_tree *tree, struct esk_tree_work *work) {
     if (work->pinned) {
         esk_tree_unpin(tree, work);
-        if (work->address != ESK_PAGE_NONE &&
+        if (work->address != ESK_ADDRESS_NONE &&
             !esk_tree_is_kept(work->address)) {
             esk_pool_forget(&tree->pool, work->address);
         }
@@ -70,7 +70,7 @@ static int node_divide(struct esk_tree *tree, bool keeps,
     uint16_t half = (uint16_t)((count + 1u) / 2u);
     ESK_TRY(esk_pool_take(&tree->pool, &right_work->page, &right_work->frame));
     right_work->pinned = true;
-    right_work->address = ESK_PAGE_NONE;
+    right_work->address = ESK_ADDRESS_NONE;
     esk_btree_view(esk_tree_layout_given(tree), right_work->page, level,
                    tree->now.height, right);
     *in_right = true;
@@ -308,7 +308,7 @@ static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
     uint8_t level = (uint8_t)(tree->now.height + 1u);
     tree->now.height = level;
     node_add(tree);
-    tree->path.address[level - 1] = ESK_PAGE_NONE;
+    tree->path.address[level - 1] = ESK_ADDRESS_NONE;
     ESK_TRY(esk_tree_work_open(tree, level, &work, &node));
     uint8_t *entry = node.entries;
     memcpy(entry, tree->low, esk_tree_layout(tree)->key_bytes);
@@ -328,8 +328,8 @@ static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
 static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
                        struct change *change) {
     struct esk_tree_work *left = &edit->spot.work;
-    uint32_t was = left->address;
-    uint32_t right = 0;
+    esk_address was = left->address;
+    esk_address right = 0;
     if (change->split) {
         ESK_ASSERT(esk_tree_pins_only(tree, left, &change->right));
         ESK_TRY(esk_tree_store(tree)->split(tree, left, &change->right,
@@ -410,7 +410,7 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
 
 int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
     bool again = true;
-    if (tree->now.root == ESK_PAGE_NONE) {
+    if (tree->now.root == ESK_ADDRESS_NONE) {
         if (!esk_tree_overwrites(tree) && !nodes_fit(tree, 1, 1)) {
             return ESK_FULL; /* it could not be changed */
         }
@@ -442,7 +442,7 @@ int esk_tree_change_begin(struct esk_tree *tree, bool again) {
 static void path_forget(struct esk_tree *tree, uint8_t height) {
     for (uint8_t level = 1; level <= height && esk_tree_is_lru_n(tree);
          level++) {
-        uint32_t address = tree->path.address[level - 1];
+        esk_address address = tree->path.address[level - 1];
         if (address != tree->now.root && !esk_tree_is_kept(address)) {
             esk_pool_forget_slot(&tree->pool, address, (uint8_t)(level - 1u));
         }

@@ -15,7 +15,7 @@ struct check {
 static int range_check(struct esk_tree *tree, struct check *check,
                        uint8_t level, uint16_t index, uint16_t count) {
     struct esk_tree_path found;
-    uint32_t address = check->path.address[level - 1];
+    esk_address address = check->path.address[level - 1];
     for (uint8_t side = 0; side < 2; side++) {
         struct esk_tree_work work;
         struct esk_btree_node node;
@@ -102,7 +102,7 @@ static int nodes_check(struct esk_tree *tree, struct check *check) {
 /// the list.
 static uint32_t pages_free(const struct esk_tree *tree, uint32_t nodes) {
     uint32_t known = nodes + 2u;
-    return tree->now.root != ESK_PAGE_NONE && tree->ring.head > known
+    return tree->now.root != ESK_ADDRESS_NONE && tree->ring.head > known
                ? tree->ring.head - known
                : 0;
 }
@@ -114,7 +114,7 @@ int esk_tree_check(struct esk_tree *tree, struct esk_tree_report *report) {
     ESK_TRY(esk_tree_ready(tree));
     ESK_TRY(esk_tree_flush(tree));
     int status = ESK_OK;
-    if (tree->now.root != ESK_PAGE_NONE) {
+    if (tree->now.root != ESK_ADDRESS_NONE) {
         status = nodes_check(tree, &check);
     }
     if (status == ESK_E_CORRUPT) {

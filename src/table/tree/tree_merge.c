@@ -25,7 +25,7 @@
 /// Finds the address of the neighbour of the path's node at `level`, and in
 /// tree->low the key between the two. False: there is none on that side.
 static bool neighbour_find(struct esk_tree *tree, uint8_t level, bool right,
-                           uint32_t *address) {
+                           esk_address *address) {
     struct esk_tree_work work;
     struct esk_btree_node parent;
     if (esk_tree_work_open(tree, (uint8_t)(level + 1u), &work, &parent) !=
@@ -49,7 +49,7 @@ static bool neighbour_find(struct esk_tree *tree, uint8_t level, bool right,
 /// Adds the entries of `from`, which is at `address`, to those of `node`.
 static void entries_join(struct esk_tree *tree, uint8_t level,
                          const struct esk_btree_node *node,
-                         const struct esk_btree_node *from, uint32_t address,
+                         const struct esk_btree_node *from, esk_address address,
                          bool right) {
     uint16_t more = esk_btree_count(from);
     uint16_t begin = 0;

@@ -10,9 +10,9 @@
 
 /// A neighbour that was joined to a node.
 struct esk_tree_joined {
-    uint32_t address; ///< of the neighbour
-    uint32_t link;    ///< its page's aux
-    bool right;       ///< it is to the right of the node
+    esk_address address; ///< of the neighbour
+    uint32_t link;       ///< its page's aux
+    bool right;          ///< it is to the right of the node
 };
 
 /// Joins the node with a neighbour below the same parent, in RAM, if the node

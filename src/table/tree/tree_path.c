@@ -12,10 +12,10 @@
 #include "table/tree/tree.h"
 
 /// Pins the page of the node of `level` at `address`.
-static inline int page_pin(struct esk_tree *tree, uint32_t address,
+static inline int page_pin(struct esk_tree *tree, esk_address address,
                            uint8_t level, struct esk_tree_work *work) {
     uint8_t class_ = esk_tree_is_lru_n(tree) ? (uint8_t)(level - 1u) : 0;
-    if (address == ESK_PAGE_NONE) {
+    if (address == ESK_ADDRESS_NONE) {
         return ESK_E_CORRUPT; /* the tag of an empty frame */
     }
     struct esk_tree_load load = {tree, level};
@@ -29,7 +29,7 @@ static inline int page_pin(struct esk_tree *tree, uint32_t address,
 }
 
 /// The same for the root, which mostly is in the same frame as last time.
-static inline int root_pin(struct esk_tree *tree, uint32_t address,
+static inline int root_pin(struct esk_tree *tree, esk_address address,
                            struct esk_tree_work *work) {
     uint8_t frame = tree->root_frame;
     if (ESK_SHAPED_TREE(ESK_SMALL, false) || esk_tree_is_lru_n(tree) ||
@@ -58,7 +58,7 @@ static inline int node_view(struct esk_tree *tree, struct esk_tree_work *work,
     return ESK_OK;
 }
 
-ESK_OUT_OF_LINE int esk_tree_pin(struct esk_tree *tree, uint32_t address,
+ESK_OUT_OF_LINE int esk_tree_pin(struct esk_tree *tree, esk_address address,
                                  uint8_t level, struct esk_tree_work *work,
                                  struct esk_btree_node *node) {
     ESK_TRY(page_pin(tree, address, level, work));
@@ -72,10 +72,10 @@ void esk_tree_unpin(struct esk_tree *tree, struct esk_tree_work *work) {
     }
 }
 
-uint32_t esk_tree_child(const struct esk_tree *tree,
-                        const struct esk_btree_node *node, uint16_t index,
-                        uint32_t address) {
-    uint32_t child = esk_load_u32(esk_btree_child(node, index));
+esk_address esk_tree_child(const struct esk_tree *tree,
+                           const struct esk_btree_node *node, uint16_t index,
+                           esk_address address) {
+    esk_address child = esk_address_load(esk_btree_child(node, index));
     return child == ESK_BTREE_SELF && esk_tree_shares(tree) ? address : child;
 }
 
@@ -98,7 +98,7 @@ static uint16_t entry_choose(const struct esk_tree *tree,
 /// Continues down from `address` at `level`; ends as esk_tree_find.
 static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
                        const uint8_t *key, enum esk_tree_side side,
-                       uint32_t address, uint8_t level, uint8_t bottom,
+                       esk_address address, uint8_t level, uint8_t bottom,
                        struct esk_tree_spot *spot) {
     struct esk_btree_node *node = &spot->node;
     bool gathers = esk_tree_gathers(tree);
@@ -166,7 +166,7 @@ static int word_find(struct esk_tree *tree, struct esk_tree_path *path,
     const struct esk_btree_layout *layout = esk_tree_layout(tree);
     struct esk_tree_load load = {tree, tree->now.height};
     struct esk_tree_work *work = &spot->work;
-    uint32_t address = tree->now.root;
+    esk_address address = tree->now.root;
     uint32_t after = esk_btree_word(layout->key_type, key) + 1u;
     bool rightmost = true;
     int status = root_pin(tree, address, work);
@@ -188,10 +188,10 @@ static int word_find(struct esk_tree *tree, struct esk_tree_path *path,
             esk_btree_descend_word(layout->key_type, entries, count, after);
         path->index[load.level - 1] = index;
         rightmost = rightmost && index + 1u == count;
-        address = esk_load_u32(entries + index * ESK_BTREE_WORD_ENTRY +
-                               ESK_BTREE_WORD);
+        address = esk_address_load(entries + index * ESK_BTREE_WORD_ENTRY +
+                                   ESK_BTREE_WORD);
         load.level--;
-        status = address == ESK_PAGE_NONE /* the tag of an empty frame */
+        status = address == ESK_ADDRESS_NONE /* the tag of an empty frame */
                      ? ESK_E_CORRUPT
                      : esk_pool_pin(&tree->pool, address, 0,
                                     esk_tree_store(tree)->load, &load,
@@ -226,8 +226,8 @@ int esk_tree_find(struct esk_tree *tree, struct esk_tree_path *path,
                   const uint8_t *key, enum esk_tree_side side, uint8_t bottom,
                   struct esk_tree_spot *spot) {
     path->turns = 0;
-    if (tree->now.root == ESK_PAGE_NONE) {
-        path->address[0] = ESK_PAGE_NONE;
+    if (tree->now.root == ESK_ADDRESS_NONE) {
+        path->address[0] = ESK_ADDRESS_NONE;
         path->index[0] = 0;
         spot->rightmost = true;
         spot->found = false;
@@ -265,7 +265,7 @@ static int node_turn(struct esk_tree *tree, struct esk_tree_path *path,
                      uint8_t *border, bool *turned) {
     struct esk_tree_work work;
     struct esk_btree_node node;
-    uint32_t address = path->address[at - 1];
+    esk_address address = path->address[at - 1];
     path->lost = at;
     ESK_TRY(esk_tree_pin(tree, address, at, &work, &node));
     /* One before child 0 is no child: an index above all others. */

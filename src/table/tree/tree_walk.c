@@ -22,7 +22,7 @@ int esk_tree_walk_open(struct esk_tree *tree, struct esk_tree_walk *walk) {
     walk->pages_max = esk_ring_pages(&tree->ring);
     walk->tree = tree;
     walk->changes = tree->changes;
-    if (tree->now.root != ESK_PAGE_NONE) {
+    if (tree->now.root != ESK_ADDRESS_NONE) {
         walk->level = tree->now.height;
         walk->path.address[walk->level - 1] = tree->now.root;
     }
@@ -61,7 +61,7 @@ int esk_tree_walk_next(struct esk_tree *tree, struct esk_tree_walk *walk,
     if (walk->level == 0) {
         return ESK_END;
     }
-    uint32_t address = walk->path.address[walk->level - 1];
+    esk_address address = walk->path.address[walk->level - 1];
     int status = esk_tree_pin(tree, address, walk->level, &work, &view);
     walk->damaged = status == ESK_E_CORRUPT;
     if (status != ESK_OK && !walk->damaged) {

@@ -28,8 +28,8 @@ static bool has_journal(const struct esk_tree *tree) {
 }
 
 /// The device page to read for region page `at`: its own, a slot, or page 0.
-static esk_page_id page_from(struct esk_tree *tree, uint32_t at) {
-    uint32_t from = at;
+static esk_address page_from(struct esk_tree *tree, esk_address at) {
+    esk_address from = at;
     if (esk_tree_redirects(tree)) {
         from = esk_tree_batches(tree)->find(tree, at);
     }
@@ -41,7 +41,7 @@ static esk_page_id page_from(struct esk_tree *tree, uint32_t at) {
 
 /// Reads region page `at`, of any kind. As esk_region_read, but an erased page
 /// is ESK_E_CORRUPT.
-static int page_read(struct esk_tree *tree, uint32_t at, uint32_t sequence,
+static int page_read(struct esk_tree *tree, esk_address at, uint32_t sequence,
                      uint8_t *page) {
     struct esk_region *region = &tree->ring.region;
     int status =
@@ -49,7 +49,7 @@ static int page_read(struct esk_tree *tree, uint32_t at, uint32_t sequence,
     return status == ESK_NOT_FOUND ? ESK_E_CORRUPT : status;
 }
 
-int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
+int esk_inplace_read(struct esk_tree *tree, esk_address at, uint8_t *page,
                      uint8_t *level) {
     bool journal = at == ESK_INPLACE_JOURNAL;
     ESK_TRY(page_read(tree, at, journal ? ESK_SEQUENCE_ANY : at, page));
@@ -59,14 +59,14 @@ int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
                : ESK_OK;
 }
 
-int esk_inplace_slot_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
-                          uint32_t *home) {
+int esk_inplace_slot_read(struct esk_tree *tree, esk_address at, uint8_t *page,
+                          esk_address *home) {
     ESK_TRY(page_read(tree, at, ESK_SEQUENCE_ANY, page));
-    *home = esk_page_sequence(page);
+    *home = esk_address_load(page + ESK_ENVELOPE_SEQUENCE);
     return *home == ESK_INPLACE_JOURNAL || *home >= at ? ESK_E_CORRUPT : ESK_OK;
 }
 
-static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
+static int inplace_load(void *context, esk_address tag, uint8_t *page) {
     const struct esk_tree_load *load = context;
     struct esk_tree *tree = load->tree;
     struct esk_region *region = &tree->ring.region;
@@ -85,7 +85,7 @@ static int inplace_load(void *context, uint32_t tag, uint8_t *page) {
     return status == ESK_E_IO ? status : ESK_E_CORRUPT;
 }
 
-int esk_inplace_program(struct esk_tree *tree, uint32_t at,
+int esk_inplace_program(struct esk_tree *tree, esk_address at,
                         const uint8_t *page) {
     const struct esk_region *region = &tree->ring.region;
     esk_count(&tree->stats.programs);
@@ -95,7 +95,7 @@ int esk_inplace_program(struct esk_tree *tree, uint32_t at,
     return status == ESK_E_MEDIUM ? ESK_E_WORN : status;
 }
 
-int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
+int esk_inplace_write(struct esk_tree *tree, esk_address at, uint8_t *page,
                       uint8_t level, uint32_t link, bool fresh) {
     const struct esk_region *region = &tree->ring.region;
     esk_envelope_open(page, at, link);
@@ -121,7 +121,7 @@ int esk_inplace_barrier(struct esk_tree *tree) {
 
 /// Writes the node to region page `at`.
 static int node_write(struct esk_tree *tree, struct esk_tree_work *work,
-                      uint32_t at, uint32_t link, bool fresh) {
+                      esk_address at, uint32_t link, bool fresh) {
     ESK_TRY(esk_inplace_write(tree, at, work->page, work->level, link, fresh));
     if (!esk_pool_holds(&tree->pool, work->frame, at)) {
         esk_pool_tag(&tree->pool, work->frame, at);
@@ -131,11 +131,11 @@ static int node_write(struct esk_tree *tree, struct esk_tree_work *work,
 }
 
 static int inplace_place(struct esk_tree *tree, struct esk_tree_work *work,
-                         bool root, uint32_t *address) {
-    uint32_t at = root ? (uint32_t)ESK_INPLACE_ROOT : work->address;
+                         bool root, esk_address *address) {
+    esk_address at = root ? (esk_address)ESK_INPLACE_ROOT : work->address;
     uint32_t link = root ? ESK_PAGE_NONE : esk_page_aux(work->page);
     ESK_TRY(node_write(tree, work, at, link, false));
-    if (tree->now.root == ESK_PAGE_NONE) {
+    if (tree->now.root == ESK_ADDRESS_NONE) {
         /* A page that outlives the first root looks like those of a tree whose
            root is lost. */
         ESK_TRY(esk_region_barrier(&tree->ring.region));
@@ -146,13 +146,14 @@ static int inplace_place(struct esk_tree *tree, struct esk_tree_work *work,
 }
 
 /// The page of the next new node, which gets it when `spares` is reduced.
-static uint32_t page_next(const struct esk_tree *tree) {
+static esk_address page_next(const struct esk_tree *tree) {
     return tree->spares->page[tree->spares->count - 1u];
 }
 
 static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
                          struct esk_tree_work *right, bool changed,
-                         uint32_t *left_address, uint32_t *right_address) {
+                         esk_address *left_address,
+                         esk_address *right_address) {
     bool is_root = left->address == ESK_INPLACE_ROOT;
     uint32_t link = is_root ? ESK_PAGE_NONE : esk_page_aux(left->page);
     *right_address = page_next(tree);
@@ -180,7 +181,7 @@ static uint32_t inplace_nodes_max(const struct esk_tree *tree, uint8_t height) {
 /// of slots.
 static int journal_replay(struct esk_tree *tree, uint8_t *page) {
     uint8_t level = 0;
-    tree->redo = ESK_PAGE_NONE;
+    tree->redo = ESK_ADDRESS_NONE;
     int status = esk_inplace_read(tree, ESK_INPLACE_JOURNAL, page, &level);
     if (status != ESK_OK) {
         return status == ESK_E_CORRUPT ? ESK_OK : status;
@@ -190,7 +191,7 @@ static int journal_replay(struct esk_tree *tree, uint8_t *page) {
                    ? ESK_E_UNSUPPORTED
                    : esk_tree_batches(tree)->replay(tree, page);
     }
-    uint32_t at = esk_page_sequence(page);
+    esk_address at = esk_address_load(page + ESK_ENVELOPE_SEQUENCE);
     if (level == ESK_INPLACE_RECORD || !has_journal(tree) ||
         at == ESK_INPLACE_JOURNAL || at >= esk_ring_pages(&tree->ring)) {
         return ESK_OK;
@@ -228,7 +229,7 @@ static int root_reload(struct esk_tree *tree, uint8_t *page) {
     if (status != ESK_OK && status != ESK_E_CORRUPT) {
         return status;
     }
-    if (tree->now.root != ESK_PAGE_NONE) {
+    if (tree->now.root != ESK_ADDRESS_NONE) {
         return ESK_E_CORRUPT;
     }
     tree->now.rows = 0; /* the first row's page was not written, or is lost */

@@ -20,7 +20,7 @@ enum {
 };
 
 /// The page after those for nodes. Slots begin there.
-static inline uint32_t esk_inplace_end(const struct esk_tree *tree) {
+static inline esk_address esk_inplace_end(const struct esk_tree *tree) {
     uint32_t pages = esk_ring_pages(&tree->ring);
     uint32_t slots = pages / ESK_INPLACE_SLOTS;
     return pages - (slots < ESK_INPLACE_SLOTS ? slots : ESK_INPLACE_SLOTS);
@@ -31,24 +31,24 @@ static inline uint32_t esk_inplace_end(const struct esk_tree *tree) {
 /// Reads region page `at`, whatever its level.
 /// level    out; 0: the list.
 /// Returns  ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
-int esk_inplace_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
+int esk_inplace_read(struct esk_tree *tree, esk_address at, uint8_t *page,
                      uint8_t *level);
 
 /// Reads slot `at`. home: out, the page that the slot is a copy of.
 /// Returns ESK_OK; ESK_E_CORRUPT; ESK_E_IO.
-int esk_inplace_slot_read(struct esk_tree *tree, uint32_t at, uint8_t *page,
-                          uint32_t *home);
+int esk_inplace_slot_read(struct esk_tree *tree, esk_address at, uint8_t *page,
+                          esk_address *home);
 
 /// Writes a page whose elements and count are filled in, atomically at power
 /// loss.
 /// link     its aux.
 /// fresh    nothing refers to the page yet: it needs no slot.
-int esk_inplace_write(struct esk_tree *tree, uint32_t at, uint8_t *page,
+int esk_inplace_write(struct esk_tree *tree, esk_address at, uint8_t *page,
                       uint8_t level, uint32_t link, bool fresh);
 
 /// Programs region page `at`; power loss may tear it.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_WORN.
-int esk_inplace_program(struct esk_tree *tree, uint32_t at,
+int esk_inplace_program(struct esk_tree *tree, esk_address at,
                         const uint8_t *page);
 
 /// Makes sure that later writes are not durable before earlier ones.
@@ -58,7 +58,7 @@ int esk_inplace_barrier(struct esk_tree *tree);
 
 /// Pages that splits may have taken, in the order of spares.
 struct esk_inplace_asked {
-    uint32_t page[ESK_TREE_SPARES];
+    esk_address page[ESK_TREE_SPARES];
     uint8_t count;
 };
 

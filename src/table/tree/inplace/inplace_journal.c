@@ -27,7 +27,7 @@
 #include "table/tree/inplace/inplace.h"
 
 /// The slot that has page `at`; `used` when there is none.
-static uint16_t slot_find(const struct esk_tree_batch *batch, uint32_t at) {
+static uint16_t slot_find(const struct esk_tree_batch *batch, esk_address at) {
     uint16_t slot = 0;
     while (slot < batch->used && batch->home[slot] != at) {
         slot++;
@@ -35,13 +35,13 @@ static uint16_t slot_find(const struct esk_tree_batch *batch, uint32_t at) {
     return slot;
 }
 
-static uint32_t batch_find(const struct esk_tree *tree, uint32_t at) {
+static esk_address batch_find(const struct esk_tree *tree, esk_address at) {
     const struct esk_tree_batch *batch = esk_tree_batch(tree);
     uint16_t slot = slot_find(batch, at);
     return slot < batch->used ? batch->first + slot : at;
 }
 
-static int batch_write(struct esk_tree *tree, uint32_t at,
+static int batch_write(struct esk_tree *tree, esk_address at,
                        const uint8_t *page) {
     struct esk_tree_batch *batch = esk_tree_batch(tree);
     uint16_t slot = slot_find(batch, at);
@@ -68,7 +68,7 @@ static uint32_t change_slots(const struct esk_tree *tree) {
 
 /// Writes the record of `pages` slots, durably.
 static int record_write(struct esk_tree *tree, uint8_t *page, uint16_t pages,
-                        uint32_t first) {
+                        esk_address first) {
     struct esk_region *region = &tree->ring.region;
     memset(page, 0, esk_envelope_page_bytes(&region->envelope));
     esk_envelope_open(page, ESK_INPLACE_JOURNAL, first);
@@ -81,10 +81,10 @@ static int record_write(struct esk_tree *tree, uint8_t *page, uint16_t pages,
 
 /// Reads `pages` slots from `first` on, which must be valid, and writes them to
 /// their places.
-static int slots_home(struct esk_tree *tree, uint32_t first, uint32_t pages,
+static int slots_home(struct esk_tree *tree, esk_address first, uint32_t pages,
                       uint8_t *page) {
     for (uint32_t slot = first; slot < first + pages; slot++) {
-        uint32_t home = 0;
+        esk_address home = 0;
         ESK_TRY(esk_inplace_slot_read(tree, slot, page, &home));
         ESK_TRY(esk_inplace_program(tree, home, page));
     }
@@ -92,8 +92,8 @@ static int slots_home(struct esk_tree *tree, uint32_t first, uint32_t pages,
 }
 
 /// Makes reads of the pages of a record read their slots.
-static int slots_redirect(struct esk_tree *tree, uint32_t first, uint32_t pages,
-                          uint8_t *page) {
+static int slots_redirect(struct esk_tree *tree, esk_address first,
+                          uint32_t pages, uint8_t *page) {
     struct esk_tree_batch *batch = esk_tree_batch(tree);
     ESK_TRY(pages > batch->pages ? ESK_E_NO_MEMORY : ESK_OK);
     for (uint16_t slot = 0; slot < pages; slot++) {
@@ -108,7 +108,7 @@ static int slots_redirect(struct esk_tree *tree, uint32_t first, uint32_t pages,
 
 static int batch_replay(struct esk_tree *tree, uint8_t *page) {
     uint32_t pages = esk_page_count(page);
-    uint32_t first = esk_page_aux(page);
+    esk_address first = esk_address_load(page + ESK_ENVELOPE_AUX);
     uint32_t end = esk_ring_pages(&tree->ring);
     if (first > end || pages > end - first) {
         return ESK_E_CORRUPT;
@@ -163,7 +163,7 @@ static int root_make(struct esk_tree *tree) {
 
 int esk_inplace_journal_open(struct esk_tree *tree, uint32_t slots) {
     struct esk_tree_batch *batch = esk_tree_batch(tree);
-    uint32_t end = esk_ring_pages(&tree->ring);
+    esk_address end = esk_ring_pages(&tree->ring);
     if (slots > batch->pages || slots > end - tree->ring.head) {
         return ESK_FULL;
     }
@@ -179,10 +179,10 @@ int esk_inplace_journal_open(struct esk_tree *tree, uint32_t slots) {
 
 static int batch_begin(struct esk_tree *tree, uint32_t pages) {
     ESK_TRY(esk_tree_store(tree)->begin(tree, 0));
-    if (tree->now.root == ESK_PAGE_NONE) {
+    if (tree->now.root == ESK_ADDRESS_NONE) {
         ESK_TRY(root_make(tree));
     }
-    uint32_t end = esk_inplace_end(tree);
+    esk_address end = esk_inplace_end(tree);
     uint32_t slots = pages;
     if (tree->ring.head + 2u * ESK_TREE_SPARES >= end) {
         /* Slots may take unused pages, and a batch does not search for free
@@ -211,7 +211,7 @@ int esk_inplace_journal_commit(struct esk_tree *tree) {
     struct esk_tree_batch *batch = esk_tree_batch(tree);
     uint8_t *page = NULL;
     uint8_t frame = 0;
-    uint32_t home = 0;
+    esk_address home = 0;
     int status = ESK_OK;
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
     tree->redirects = false; /* slots are read by their own numbers */

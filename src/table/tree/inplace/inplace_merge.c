@@ -32,7 +32,7 @@ static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
     if (level == 0 || esk_btree_count(node) > 1) {
         return ESK_OK;
     }
-    uint32_t child = esk_load_u32(esk_btree_child(node, 0));
+    esk_address child = esk_address_load(esk_btree_child(node, 0));
     ESK_TRY(esk_tree_pin(tree, child, level, &below, &from));
     tree->now.height = level;
     work->level = level;

@@ -41,13 +41,13 @@ static uint8_t *entry_at(uint8_t *page, uint16_t index) {
 }
 
 /// Whether page `at`, below `end`, can have a node.
-static bool page_may_be_node(uint32_t at, uint32_t end) {
+static bool page_may_be_node(esk_address at, esk_address end) {
     return at >= ESK_INPLACE_FIRST && at < end;
 }
 
 /// Fields of the list's page; asked: the first ones of `count` entries.
 struct list {
-    uint32_t head;
+    esk_address head;
     uint16_t count;
     uint16_t asked;
 };
@@ -56,7 +56,7 @@ struct list {
 static int list_read(struct esk_tree *tree, uint8_t *page, struct list *list) {
     uint8_t level = 0;
     ESK_TRY(esk_inplace_read(tree, ESK_INPLACE_LIST, page, &level));
-    list->head = esk_load_u32(page + ESK_TREE_LIST_HEAD);
+    list->head = esk_address_load(page + ESK_TREE_LIST_HEAD);
     list->asked = esk_load_u16(page + ESK_TREE_LIST_ASKED);
     list->count = esk_page_count(page);
     return level != 0 || list->count > entries_max(tree) ||
@@ -88,14 +88,16 @@ static int list_write(struct esk_tree *tree, uint8_t *page, uint16_t from,
 }
 
 /// Adds a page, to be taken after the others.
-static ESK_APART void spare_add(struct esk_tree_spares *spares, uint32_t at) {
+static ESK_APART void spare_add(struct esk_tree_spares *spares,
+                                esk_address at) {
     memmove(spares->page + 1, spares->page,
             spares->count * sizeof *spares->page);
     spares->page[0] = at;
     spares->count++;
 }
 
-static bool page_is_spare(const struct esk_tree_spares *spares, uint32_t at) {
+static bool page_is_spare(const struct esk_tree_spares *spares,
+                          esk_address at) {
     uint8_t i = 0;
     while (i < spares->count && spares->page[i] != at) {
         i++;
@@ -106,7 +108,7 @@ static bool page_is_spare(const struct esk_tree_spares *spares, uint32_t at) {
 /// Pages that a walk marks, a bit each.
 struct window {
     uint8_t *bits;
-    uint32_t first;
+    esk_address first;
     uint32_t pages;
 };
 
@@ -118,7 +120,7 @@ static int children_mark(struct esk_tree *tree, uint8_t level,
     ESK_TRY(esk_tree_work_open(tree, level, &work, &node));
     const uint8_t *child = esk_btree_child(&node, 0);
     for (uint16_t left = esk_btree_count(&node); left > 0; left--) {
-        uint32_t at = esk_load_u32(child);
+        esk_address at = esk_address_load(child);
         at -= window->first;
         if (at < window->pages) {
             uint8_t *bits = window->bits + at / 8u;
@@ -159,12 +161,12 @@ static inline bool lists_later(const struct esk_tree *tree) {
 /// which there is no room to the `count` entries in `page`, up to `most`.
 /// Returns how many pages it checked.
 static uint32_t window_take(const struct esk_tree *tree, uint8_t *page,
-                            const struct window *window, uint32_t end,
+                            const struct window *window, esk_address end,
                             uint16_t most, uint16_t *count) {
     struct esk_tree_spares *spares = tree->spares;
-    uint32_t i = 0;
+    esk_address i = 0;
     for (; i < window->pages && window->first + i < end; i++) {
-        uint32_t at = window->first + i;
+        esk_address at = window->first + i;
         bool has_room = spares->count < ESK_TREE_SPARES;
         if (!has_room && (!lists_later(tree) || *count == most)) {
             break;
@@ -192,7 +194,7 @@ static int pages_search(struct esk_tree *tree, uint8_t *page, uint16_t *count) {
         (uint16_t)(esk_envelope_page_bytes(&tree->ring.region.envelope) / 2u);
     uint16_t most = (uint16_t)((half - ESK_TREE_LIST_BODY) / 4u);
     struct window window = {.bits = page + half, .pages = half * 8u};
-    uint32_t end = tree->ring.head;
+    esk_address end = tree->ring.head;
     uint32_t seen = ESK_INPLACE_FIRST;
     *count = 0;
     while (seen < end && spares->count <= tree->now.height) {
@@ -218,12 +220,12 @@ static uint16_t spares_take(struct esk_tree *tree, uint8_t *page,
                             const struct list *list) {
     struct esk_tree_spares *spares = tree->spares;
     uint16_t next = list->asked;
-    uint32_t end = esk_inplace_end(tree);
+    esk_address end = esk_inplace_end(tree);
     if (esk_tree_in_batch(tree) && esk_tree_batch(tree)->first < end) {
         end = esk_tree_batch(tree)->first;
     }
     for (; next < list->count && spares->count < ESK_TREE_SPARES; next++) {
-        uint32_t at = esk_load_u32(entry_at(page, next));
+        esk_address at = esk_address_load(entry_at(page, next));
         if (page_may_be_node(at, tree->ring.head)) {
             spare_add(spares, at);
         }
@@ -280,7 +282,7 @@ int esk_inplace_refill(struct esk_tree *tree) {
 /// Reads the first key of the node on region page `at` into tree->probe. An
 /// empty leaf still has the bytes of its last row.
 /// level    out; 0: no node.
-static int key_read(struct esk_tree *tree, uint32_t at, uint8_t *level) {
+static int key_read(struct esk_tree *tree, esk_address at, uint8_t *level) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
     struct esk_btree_node node;
@@ -301,7 +303,7 @@ static int key_read(struct esk_tree *tree, uint32_t at, uint8_t *level) {
 /// and tree->path ends at that one.
 /// level    out: of the node.
 /// named    out.
-static ESK_APART int left_names(struct esk_tree *tree, uint32_t at,
+static ESK_APART int left_names(struct esk_tree *tree, esk_address at,
                                 uint8_t *level, bool *named) {
     struct esk_tree_spot spot;
     *named = false;
@@ -321,7 +323,7 @@ static ESK_APART int left_names(struct esk_tree *tree, uint32_t at,
 }
 
 /// Adds the node on page `at` to its parent, after left_names.
-static int node_link(struct esk_tree *tree, uint8_t level, uint32_t at) {
+static int node_link(struct esk_tree *tree, uint8_t level, esk_address at) {
     struct esk_tree_edit edit = {.level = (uint8_t)(level + 1u),
                                  .told = {.has_right = true}};
     if (esk_tree_is_read_only(tree)) {
@@ -337,7 +339,7 @@ ESK_APART int
 esk_inplace_split_complete(struct esk_tree *tree,
                            const struct esk_inplace_asked *asked) {
     for (uint8_t i = 0; i < asked->count; i++) {
-        uint32_t at = asked->page[i];
+        esk_address at = asked->page[i];
         uint8_t level = 0;
         bool named = false;
         int status = left_names(tree, at, &level, &named);
@@ -373,7 +375,7 @@ static int nodes_look(struct esk_tree *tree, uint8_t *page) {
 ESK_APART int esk_inplace_pages_load(struct esk_tree *tree, uint8_t *page,
                                      struct esk_inplace_asked *asked) {
     struct list list;
-    bool has_root = tree->now.root != ESK_PAGE_NONE;
+    bool has_root = tree->now.root != ESK_ADDRESS_NONE;
     memset(tree->spares, 0, sizeof *tree->spares);
     tree->spares->from = ESK_INPLACE_FIRST;
     ESK_TRY(has_root ? ESK_OK : nodes_look(tree, page));
@@ -390,7 +392,7 @@ ESK_APART int esk_inplace_pages_load(struct esk_tree *tree, uint8_t *page,
     ESK_TRY(status);
     tree->ring.head = list.head;
     for (uint16_t i = 0; has_root && i < list.asked; i++) {
-        uint32_t at = esk_load_u32(entry_at(page, i));
+        esk_address at = esk_address_load(entry_at(page, i));
         if (page_may_be_node(at, list.head)) {
             asked->page[asked->count] = at;
             asked->count++;

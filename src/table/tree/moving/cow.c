@@ -23,7 +23,7 @@
 enum { UNREAD_MAX = 255 / ESK_TREE_PAGE_UNREAD };
 
 int esk_tree_page_write(struct esk_tree *tree, uint8_t *page, bool root,
-                        uint32_t *address) {
+                        esk_address *address) {
     bool commit = root && !tree->in_batch;
     uint16_t bytes = esk_envelope_page_bytes(&tree->ring.region.envelope);
     page[ESK_TREE_PAGE_FLAGS] = tree->sweeping ? ESK_TREE_PAGE_MOVED : 0;
@@ -34,21 +34,23 @@ int esk_tree_page_write(struct esk_tree *tree, uint8_t *page, bool root,
         /* This page commits, so the pages below it must be durable first. */
         ESK_TRY(esk_region_barrier(&tree->ring.region));
     }
+    uint32_t position = 0;
     ESK_TRY(esk_ring_append(&tree->ring, page,
                             (uint16_t)(bytes - ESK_ENVELOPE_BYTES),
-                            tree->committed, address));
+                            tree->committed, &position));
+    *address = position;
     if (root) {
-        tree->now.root = *address;
+        tree->now.root = position;
     }
     if (commit) {
-        tree->committed = *address;
+        tree->committed = position;
     }
     return ESK_OK;
 }
 
 /// Fills in the head of the page in `frame` and appends or caches the page.
 static int page_append(struct esk_tree *tree, uint8_t frame, uint8_t low,
-                       uint8_t top, bool root, uint32_t *address) {
+                       uint8_t top, bool root, esk_address *address) {
     uint8_t *page = esk_pool_page(&tree->pool, frame);
     page[ESK_TREE_PAGE_LOW] = low;
     page[ESK_TREE_PAGE_TOP] = top;
@@ -65,7 +67,7 @@ static int page_append(struct esk_tree *tree, uint8_t frame, uint8_t low,
     return ESK_OK;
 }
 
-static int cow_load(void *context, uint32_t tag, uint8_t *page) {
+static int cow_load(void *context, esk_address tag, uint8_t *page) {
     const struct esk_tree_load *load = context;
     struct esk_tree *tree = load->tree;
     bool verify =
@@ -141,8 +143,8 @@ int esk_tree_cow_mount(struct esk_tree *tree,
     tree->now.due = 0;
     tree->now.order = 0;
     tree->now.paced = 0;
-    tree->now.root = ESK_PAGE_NONE;
-    while (at > ring->tail && tree->now.root == ESK_PAGE_NONE) {
+    tree->now.root = ESK_ADDRESS_NONE;
+    while (at > ring->tail && tree->now.root == ESK_ADDRESS_NONE) {
         at--;
         page[ESK_ENVELOPE_KIND] = 0; /* a failed read is no page */
         int status = esk_ring_read(ring, at, page, true);
@@ -222,13 +224,13 @@ int esk_tree_cow_settle(struct esk_tree *tree, struct esk_tree_work *work,
 
 /// Releases a node that is now at `address`.
 static void work_placed(struct esk_tree *tree, struct esk_tree_work *work,
-                        uint32_t address) {
+                        esk_address address) {
     esk_pool_tag(&tree->pool, work->frame, address);
     esk_tree_unpin(tree, work);
 }
 
 static int wandering_place(struct esk_tree *tree, struct esk_tree_work *work,
-                           bool root, uint32_t *address) {
+                           bool root, esk_address *address) {
     esk_tree_replace(tree, work->address, work->level);
     if (root) {
         esk_tree_sweep_pace(tree);
@@ -244,7 +246,8 @@ static int wandering_place(struct esk_tree *tree, struct esk_tree_work *work,
 
 static int wandering_split(struct esk_tree *tree, struct esk_tree_work *left,
                            struct esk_tree_work *right, bool changed,
-                           uint32_t *left_address, uint32_t *right_address) {
+                           esk_address *left_address,
+                           esk_address *right_address) {
     ESK_TRY(wandering_place(tree, right, false, right_address));
     if (changed) {
         return wandering_place(tree, left, false, left_address);
@@ -255,7 +258,7 @@ static int wandering_split(struct esk_tree *tree, struct esk_tree_work *left,
 }
 
 static int mu_place(struct esk_tree *tree, struct esk_tree_work *work,
-                    bool root, uint32_t *address) {
+                    bool root, esk_address *address) {
     *address = ESK_BTREE_SELF;
     esk_tree_replace(tree, work->address, work->level);
     if (!root) {
@@ -299,11 +302,11 @@ static void bytes_swap(uint8_t *a, uint8_t *b, uint16_t count) {
 /// written, and nothing is appended.
 static int mu_split(struct esk_tree *tree, struct esk_tree_work *left,
                     struct esk_tree_work *right, bool changed,
-                    uint32_t *left_address, uint32_t *right_address) {
+                    esk_address *left_address, esk_address *right_address) {
     uint8_t level = left->level;
     uint16_t at = esk_tree_layout(tree)->offset[level - 1];
     uint16_t bytes = (uint16_t)(esk_tree_layout(tree)->offset[level] - at);
-    uint32_t address = left->address;
+    esk_address address = left->address;
     bool swap = has_self(tree, right->page, level);
     if (changed) {
         if (swap) {
@@ -328,7 +331,7 @@ static int mu_split(struct esk_tree *tree, struct esk_tree_work *left,
 /// address, because the page that they shared is another one now.
 static void node_gather(struct esk_tree *tree,
                         const struct esk_btree_node *from, uint8_t level,
-                        uint32_t address) {
+                        esk_address address) {
     struct esk_btree_node to;
     uint16_t count = esk_btree_count(from);
     esk_btree_view(esk_tree_layout(tree), tree->page, level, tree->now.height,
@@ -348,7 +351,7 @@ static void node_gather(struct esk_tree *tree,
 static int mu_take(struct esk_tree *tree) {
     struct esk_tree_work root = {.pinned = false};
     struct esk_btree_node node;
-    if (tree->now.root != ESK_PAGE_NONE) {
+    if (tree->now.root != ESK_ADDRESS_NONE) {
         ESK_TRY(
             esk_tree_pin(tree, tree->now.root, tree->now.height, &root, &node));
     }

@@ -10,7 +10,7 @@
 /// Appends a page of the tree. root: the page has the root, and commits outside
 /// of batches.
 int esk_tree_page_write(struct esk_tree *tree, uint8_t *page, bool root,
-                        uint32_t *address);
+                        esk_address *address);
 
 /// Finds the newest committed root, and sets the tree's state from its page.
 /// page     scratch; out: the root's page, unless the tree is empty.
@@ -27,8 +27,8 @@ int esk_tree_cow_settle(struct esk_tree *tree, struct esk_tree_work *work,
 int esk_tree_cache_own(struct esk_tree *tree, struct esk_tree_work *work,
                        struct esk_btree_node *node);
 int esk_tree_cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
-                        uint32_t *address);
-void esk_tree_cache_replace(struct esk_tree *tree, uint32_t address,
+                        esk_address *address);
+void esk_tree_cache_replace(struct esk_tree *tree, esk_address address,
                             uint8_t level);
 void esk_tree_cache_end(struct esk_tree *tree, bool failed);
 

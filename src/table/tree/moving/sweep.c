@@ -115,7 +115,7 @@ static int children_move(struct esk_tree *tree,
     for (; index < esk_btree_count(node) && step_goes_on(step); index++) {
         struct esk_tree_work work;
         struct esk_btree_node leaf;
-        uint32_t address = esk_load_u32(esk_btree_child(node, index));
+        esk_address address = esk_address_load(esk_btree_child(node, index));
         if (address > step->near) {
             step->ended = true;
             break;
@@ -155,8 +155,8 @@ static int children_move(struct esk_tree *tree,
 /// Moves the children of the node of level 2 at *address from `index` on, and
 /// the node, and sets *address.
 /// Returns  ESK_OK; ESK_NOT_FOUND: none was moved.
-static int node_move(struct esk_tree *tree, uint32_t *address, uint16_t index,
-                     struct step *step) {
+static int node_move(struct esk_tree *tree, esk_address *address,
+                     uint16_t index, struct step *step) {
     struct esk_tree_work work;
     struct esk_btree_node node;
     bool root = tree->now.height == 2;
@@ -209,7 +209,7 @@ static int nodes_move(struct esk_tree *tree, struct step *step) {
         struct esk_btree_node parent;
         ESK_TRY(esk_tree_pin(tree, tree->path.address[2], 3, &work, &parent));
         count = esk_btree_count(&parent);
-        uint32_t address = esk_load_u32(esk_btree_child(&parent, index));
+        esk_address address = esk_address_load(esk_btree_child(&parent, index));
         esk_tree_unpin(tree, &work);
         int status = node_move(tree, &address, from, step);
         if (status == ESK_OK) {
@@ -342,7 +342,7 @@ int esk_tree_sweep(struct esk_tree *tree, uint16_t pages,
         tree->now.due = tree->ring.head; /* so its leaves are due early again */
     }
     if (status == ESK_OK && tree->now.height == 2) {
-        uint32_t address = tree->now.root;
+        esk_address address = tree->now.root;
         status = node_move(tree, &address, tree->path.index[1], &step);
     } else {
         while (status == ESK_OK) {

@@ -75,7 +75,7 @@ static int cache_flush(struct esk_tree *tree) {
     int status = ESK_OK;
     while (done < kept->count && status == ESK_OK) {
         uint8_t frame = kept->pages[done].frame;
-        uint32_t to = 0;
+        esk_address to = 0;
         status = esk_tree_page_write(tree, page_of(tree, frame),
                                      tree->now.root == address_of(frame), &to);
         if (status == ESK_OK) {
@@ -130,7 +130,7 @@ int esk_tree_cache_own(struct esk_tree *tree, struct esk_tree_work *work,
 }
 
 int esk_tree_cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
-                        uint32_t *address) {
+                        esk_address *address) {
     struct esk_tree_kept *kept = esk_tree_kept(tree);
     struct esk_pool *pool = &tree->pool;
     if (kept->count - kept->replaced >= kept->most ||
@@ -155,7 +155,7 @@ int esk_tree_cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
     return ESK_OK;
 }
 
-void esk_tree_cache_replace(struct esk_tree *tree, uint32_t address,
+void esk_tree_cache_replace(struct esk_tree *tree, esk_address address,
                             uint8_t level) {
     struct esk_tree_kept *kept = esk_tree_kept(tree);
     for (uint8_t i = 0; i < kept->count; i++) {

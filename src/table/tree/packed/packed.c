@@ -118,7 +118,7 @@ static int page_read(const struct esk_tree *tree, uint32_t position) {
     return status;
 }
 
-static int packed_load(void *context, uint32_t tag, uint8_t *frame) {
+static int packed_load(void *context, esk_address tag, uint8_t *frame) {
     const struct esk_tree_load *load = context;
     struct esk_tree *tree = load->tree;
     const struct esk_btree_layout *layout = esk_tree_layout(tree);
@@ -214,8 +214,8 @@ static int packed_mount(struct esk_tree *tree,
     ESK_TRY(esk_tree_cow_mount(tree, &wide, packed->page));
     return pages >= ESK_TREE_PACKED_LOST >> ESK_TREE_PACKED_NUMBER_BITS
                ? ESK_E_UNSUPPORTED
-           : tree->now.root != ESK_PAGE_NONE ? root_take(tree)
-                                             : ESK_OK;
+           : tree->now.root != ESK_ADDRESS_NONE ? root_take(tree)
+                                                : ESK_OK;
 }
 
 /* ----------------------------------------------------------------- writing */
@@ -316,8 +316,8 @@ static int packed_flush(struct esk_tree *tree) {
     esk_tree_packed_count(tree);
     while (done < kept->count && status == ESK_OK) {
         bool root = false;
-        uint32_t position = 0;
-        uint32_t before = tree->now.root;
+        esk_address position = 0;
+        esk_address before = tree->now.root;
         uint8_t end = (uint8_t)(done + page_fill(tree, done, &root));
         status = esk_tree_page_write(tree, tree->packed->page, root, &position);
         tree->now.root = before;
@@ -354,7 +354,7 @@ static int packed_cache_begin(struct esk_tree *tree, bool again) {
 }
 
 static int packed_place(struct esk_tree *tree, struct esk_tree_work *work,
-                        bool root, uint32_t *address) {
+                        bool root, esk_address *address) {
     esk_tree_replace(tree, work->address, work->level);
     work->page[ESK_TREE_PAGE_LOW] = work->level;
     work->page[ESK_TREE_PAGE_TOP] = work->level;
@@ -369,7 +369,7 @@ static int packed_place(struct esk_tree *tree, struct esk_tree_work *work,
 
 static int packed_split(struct esk_tree *tree, struct esk_tree_work *left,
                         struct esk_tree_work *right, bool changed,
-                        uint32_t *left_address, uint32_t *right_address) {
+                        esk_address *left_address, esk_address *right_address) {
     ESK_TRY(packed_place(tree, right, false, right_address));
     if (changed) {
         return packed_place(tree, left, false, left_address);

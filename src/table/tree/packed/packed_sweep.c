@@ -65,8 +65,8 @@ void esk_tree_packed_count(struct esk_tree *tree) {
 /// Whether `status` says that tree->path ends at a node that is known to be
 /// lost.
 static bool is_lost(const struct esk_tree *tree, int status) {
-    return status == ESK_E_CORRUPT &&
-           tree->path.address[tree->path.lost - 1] == ESK_TREE_PACKED_LOST;
+    uint32_t address = tree->path.address[tree->path.lost - 1];
+    return status == ESK_E_CORRUPT && address == ESK_TREE_PACKED_LOST;
 }
 
 /// Moves tree->path to the leaf after the path's node of `level`, past nodes
@@ -143,7 +143,8 @@ static int path_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
 static int lost_mark(struct esk_tree *tree) {
     struct esk_tree_edit edit = {
         .level = (uint8_t)(tree->path.lost + 1u),
-        .told = {.child = ESK_TREE_PACKED_LOST, .child_moved = true}};
+        .told = {.child = (esk_address)ESK_TREE_PACKED_LOST,
+                 .child_moved = true}};
     return edit.level > tree->now.height ? ESK_E_CORRUPT
                                          : path_change(tree, &edit);
 }
@@ -271,8 +272,8 @@ int esk_tree_packed_begin(struct esk_tree *tree, uint32_t pages) {
         if (pages == 0 && can_wait(tree, from)) {
             return ESK_OK;
         }
-        if (tree->in_batch || passes == 2 || tree->now.root == ESK_PAGE_NONE ||
-            !can_step(tree)) {
+        if (tree->in_batch || passes == 2 ||
+            tree->now.root == ESK_ADDRESS_NONE || !can_step(tree)) {
             return !tree->in_batch && pages == 0 &&
                            esk_ring_has_room(&tree->ring, reserve_pages(tree))
                        ? ESK_OK
@@ -296,7 +297,7 @@ int esk_tree_packed_step(void *context, bool *done) {
     if (sweeps) {
         ahead = reserve_pages(tree) / 2u;
     }
-    *done = !tree->in_batch && tree->now.root != ESK_PAGE_NONE &&
+    *done = !tree->in_batch && tree->now.root != ESK_ADDRESS_NONE &&
             (sweeps || packed->idle != tree->ring.head) &&
             !has_room(tree, ahead) && can_step(tree);
     if (!*done) {
