@@ -614,8 +614,8 @@ int esk_series_erase_before(struct esk_series *series, esk_key key);
 
 /// Drops every row with a key above `key`, durably: for rows of a clock that
 /// ran ahead. The rest of the newest page's block stays unused, and so do the
-/// pages of the dropped rows until their blocks are the oldest. Open each
-/// cursor again.
+/// pages of the dropped rows until their blocks are the oldest, or no row is
+/// left. Open each cursor again.
 /// Returns  ESK_OK; ESK_E_LIMIT: the table's rows have ESK_SERIES_BREAKS_MAX
 ///          breaks (drops of newest rows, added columns); ESK_E_UNSUPPORTED
 ///          without the part `breaks`; ESK_E_NO_SPACE when the catalog is full;

@@ -137,6 +137,9 @@ struct esk_series_place {
     uint32_t position;
     uint8_t *page;
     uint8_t frame;
+    uint32_t end;     ///< of the pages that may have rows up to the key; only
+                      ///< set where the key is not within the page
+    uint32_t ordinal; ///< of the first row at `end`
 };
 
 /* Constants in a program with a shape. */

@@ -284,7 +284,8 @@ static int series_mount(struct esk_series *series,
         /* Pages of an earlier run may still be in a cache. */
         series->dirty = ESK_SERIES_DATA | ESK_SERIES_VAR | ESK_SERIES_INDEX;
     }
-    if (esk_floor(series) > 0 && esk_var_ring(series) != NULL) {
+    if ((esk_floor(series) > 0 || esk_is_broken(series)) &&
+        esk_var_ring(series) != NULL) {
         esk_parts(series)->var->trim(series);
     }
     return ESK_OK;

@@ -130,6 +130,10 @@ int esk_series_break(struct esk_series *series, uint32_t end, uint16_t count,
 /// Continues after the break. Nothing here can fail.
 static void break_end(struct esk_series *series) {
     esk_ring_leave(&series->data);
+    esk_series_breaks_trim(series);
+    if (esk_var_ring(series) != NULL) {
+        esk_parts(series)->var->trim(series);
+    }
     if (esk_sync_ring(series) != NULL) {
         esk_ring_drop(esk_sync_ring(series), esk_sync_ring(series)->head);
     }
@@ -145,14 +149,48 @@ static void break_end(struct esk_series *series) {
     }
 }
 
+/// What a drop of the rows above a key leaves.
+struct left {
+    uint32_t end;     ///< data positions from here on have no such row
+    uint16_t count;   ///< rows of the page before the end, at most
+    uint32_t ordinal; ///< of the next row
+    bool has_newest;
+    esk_key newest;
+};
+
+/// Finds what is left of the rows up to `key`. Pages that cannot be read before
+/// the first one above the key may have some of them: they stay.
+static int left_find(struct esk_series *series, esk_key key,
+                     struct left *left) {
+    struct esk_series_place place = {.end = 0};
+    uint32_t end = series->data.tail;
+    int status = esk_series_seek(series, key, &place, NULL);
+    if (status == ESK_OK) {
+        end = place.position + 1;
+        left->count =
+            esk_rows_to(series, place.page, esk_page_count(place.page), key);
+        left->has_newest = true;
+        left->newest =
+            esk_rows_key(series, place.page, (uint16_t)(left->count - 1u));
+        left->ordinal = esk_page_aux(place.page) + left->count;
+        esk_pool_unpin(&series->pool, place.frame);
+        left->end = left->newest >= esk_floor(series) ? end : left->end;
+    } else if (status != ESK_NOT_FOUND) {
+        return status;
+    }
+    if (place.end > end) {
+        left->end = place.end;
+        left->count = UINT16_MAX;
+        left->ordinal = place.ordinal;
+    }
+    return ESK_OK;
+}
+
 int esk_series_erase_after(struct esk_series *series, esk_key key) {
     ESK_TRY(esk_table_live(series));
     esk_key order = esk_order_from_key(esk_shape(series)->key_type, key);
-    uint32_t end = oldest_found(&series->data);
-    uint16_t count = UINT16_MAX;
-    uint32_t ordinal = 0;
-    esk_key newest = 0;
-    struct esk_series_place place;
+    struct left left = {.end = oldest_found(&series->data),
+                        .count = UINT16_MAX};
     bool is_least =
         order == 0 &&
         esk_key_from_order(esk_shape(series)->key_type, order) != key;
@@ -168,22 +206,14 @@ int esk_series_erase_after(struct esk_series *series, esk_key key) {
         return ESK_OK;
     }
     ESK_TRY(esk_series_break_begin(series));
-    int status =
-        is_least ? ESK_NOT_FOUND : esk_series_seek(series, order, &place, NULL);
-    if (status == ESK_OK) {
-        end = place.position + 1;
-        count =
-            esk_rows_to(series, place.page, esk_page_count(place.page), order);
-        newest = esk_rows_key(series, place.page, (uint16_t)(count - 1u));
-        ordinal = esk_page_aux(place.page) + count;
-        esk_pool_unpin(&series->pool, place.frame);
-    } else if (status != ESK_NOT_FOUND) {
-        return status;
+    if (!is_least && order >= esk_floor(series)) {
+        ESK_TRY(left_find(series, order, &left));
     }
-    ESK_TRY(esk_series_break(series, end, count, ordinal, NULL, NULL));
-    series->has_newest = count != UINT16_MAX;
-    series->newest = newest;
-    series->ordinal = ordinal;
+    ESK_TRY(esk_series_break(series, left.end, left.count, left.ordinal, NULL,
+                             NULL));
+    series->has_newest = left.has_newest;
+    series->newest = left.newest;
+    series->ordinal = left.ordinal;
     break_end(series);
     return ESK_OK;
 }

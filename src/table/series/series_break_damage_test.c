@@ -64,16 +64,51 @@ static void pages_fill(struct esk_fixture *fixture, uint32_t first,
     ring_fill(fixture, &fixture->series->data, first, count, byte);
 }
 
-static void expect(struct esk_fixture *fixture, uint32_t rows,
-                   uint32_t missing) {
+static void expect_report(struct esk_fixture *fixture, uint32_t rows,
+                          uint32_t missing) {
     struct esk_series_report report;
-    uint32_t count = 0;
     int status = esk_series_check(fixture->series, &report);
     ESK_CHECK_INT(status, missing > 0 ? ESK_E_CORRUPT : ESK_OK);
     ESK_CHECK_INT(report.rows, rows);
     ESK_CHECK_INT(report.rows_missing, missing);
+}
+
+static void expect(struct esk_fixture *fixture, uint32_t rows,
+                   uint32_t missing) {
+    uint32_t count = 0;
+    expect_report(fixture, rows, missing);
     ESK_CHECK_INT(esk_series_count(fixture->series, &count), ESK_OK);
     ESK_CHECK_INT(count, rows + missing);
+}
+
+/// Rows up to the key may be on pages that cannot be read: a drop of the rows
+/// above the key leaves these pages.
+ESK_TEST(a_drop_gives_up_no_page_that_cannot_be_read) {
+    enum { FIRST = 4, LAST = 9 }; /* of the damaged pages */
+    const struct {
+        uint32_t first, last; /* damaged pages */
+        uint32_t key;         /* on the last damaged page */
+        uint32_t rows;        /* that are left */
+    } cases[] = {
+        {0, LEFT, LEFT * PAGE_ROWS - 2, 0},
+        {0, LAST, LAST * PAGE_ROWS - 1, 0},
+        {FIRST, LAST, LAST * PAGE_ROWS - 1, FIRST * PAGE_ROWS},
+        {FIRST, LEFT, LEFT * PAGE_ROWS - 2, FIRST * PAGE_ROWS},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct esk_fixture fixture;
+        uint32_t damaged = cases[i].last - cases[i].first;
+        ESK_CONTEXT("case %u", (unsigned)i);
+        fixture_break(&fixture);
+        pages_fill(&fixture, cases[i].first, damaged, 0x5A);
+        ESK_CHECK_INT(esk_series_erase_after(fixture.series, cases[i].key),
+                      ESK_OK);
+        ESK_CHECK_INT(fixture.series->data.tail, 0);
+        expect_report(&fixture, cases[i].rows, damaged * PAGE_ROWS);
+        fixture_reboot(&fixture);
+        expect_report(&fixture, cases[i].rows, damaged * PAGE_ROWS);
+        fixture_end(&fixture);
+    }
 }
 
 ESK_TEST(rows_after_a_break_are_found_over_damage_before_it) {

@@ -337,6 +337,56 @@ ESK_TEST(rows_dropped_at_both_ends) {
     }
 }
 
+/// A key above the newest row's, and not below the floor.
+static int append_until_full(struct log *log, int64_t *key) {
+    int status = ESK_OK;
+    while (status == ESK_OK) {
+        *key += 10;
+        status = append(log, *key);
+    }
+    return status;
+}
+
+/// A drop that leaves no row of a full series frees its pages: by the least
+/// key, of a key below the floor, of one between the floor and the next row, and
+/// of one below all rows.
+ESK_TEST(a_full_series_without_a_row_has_room_again) {
+    struct esk_series_spec spec = log_spec;
+    spec.full_policy = ESK_FULL_REFUSE;
+    spec.data_blocks = 8;
+    for (unsigned i = 0; i < 4 * MEDIA; i++) {
+        struct log *log = log_start(&media[i / 4], &spec);
+        struct esk_series *series = log->fixture.series;
+        int64_t key = 0;
+        ESK_CONTEXT("medium %u, key %u", i / 4, i % 4);
+        ESK_CHECK_INT(append_until_full(log, &key), ESK_FULL);
+        int64_t floor = i % 4 == 3 ? 0 : newest_key(log) - 9;
+        if (i % 4 != 3) {
+            ESK_CHECK_INT(esk_series_erase_before(series, (esk_key)floor),
+                          ESK_OK);
+            ESK_CHECK_INT(append_until_full(log, &key), ESK_FULL);
+        }
+        const int64_t after[] = {INT64_MIN, floor - 15, floor + 3, 5};
+        ESK_CHECK_INT(esk_series_erase_after(series, (esk_key)after[i % 4]),
+                      ESK_OK);
+        log->count = 0;
+        if (i % 2 == 0) {
+            reopen(log);
+        }
+        key = floor > 0 ? floor : 7;
+        for (uint32_t rows = 0; rows < 500; rows++) {
+            ESK_CHECK_INT(append(log, key), ESK_OK);
+            key += 10;
+        }
+        log_check(log);
+        ESK_CHECK_INT(esk_series_sync(log->fixture.series), ESK_OK);
+        reopen(log);
+        log_check(log);
+        ESK_CHECK_INT(append(log, floor - 10), ESK_OUT_OF_ORDER);
+        log_end(log);
+    }
+}
+
 ESK_TEST(a_program_without_the_part_is_refused) {
     struct log *log = log_start(&media[0], &log_spec);
     struct esk_fixture *fixture = &log->fixture;

@@ -140,10 +140,22 @@ static void newest_found(struct esk_series *series, uint32_t end) {
     }
 }
 
+void esk_series_breaks_trim(struct esk_series *series) {
+    const struct esk_break *gap =
+        esk_ring_gap(&series->data, series->data.tail);
+    if (gap != NULL) {
+        esk_ring_drop(&series->data, gap->start);
+    }
+}
+
 static int breaks_mounted(struct esk_series *series, uint8_t *page) {
     uint32_t start = last_start(series->breaks);
     ESK_TRY(esk_ring_reached(&series->data, start, true, page));
-    return series->data.head >= start ? ESK_OK : ESK_E_CORRUPT;
+    if (series->data.head < start) {
+        return ESK_E_CORRUPT;
+    }
+    esk_series_breaks_trim(series);
+    return ESK_OK;
 }
 
 static void row_widen(const struct esk_series *series, uint8_t *row,

@@ -80,6 +80,9 @@ int esk_series_ring_mount(struct esk_series *series, struct esk_ring *ring,
 /// Makes a list without breaks.
 void esk_series_breaks_init(struct esk_series_break_list *list);
 
+/// Moves the tail of the data ring out of a break, which holds nothing.
+void esk_series_breaks_trim(struct esk_series *series);
+
 /// Decodes the breaks in the `bytes` bytes of `option`, for a table with rows
 /// of `row_bytes` bytes. Returns ESK_OK; ESK_E_CORRUPT.
 int esk_series_breaks_load(const uint8_t *option, uint16_t bytes,

@@ -152,6 +152,10 @@ seek_from(struct esk_series *series, esk_key key, uint32_t at, int tried,
             return seek.failure; /* the rows may be on the page not read */
         }
     }
+    if (ESK_SHAPED(false, true)) {
+        place->end = seek.high;
+        place->ordinal = seek.high_first;
+    }
     if (!seek.found) {
         return seek.failure != ESK_OK ? seek.failure : ESK_NOT_FOUND;
     }
