@@ -325,12 +325,14 @@ int esk_volume_column(struct esk_volume *volume,
 
 /// Sets `fingerprint` to a number that says which rows a table has: two tables
 /// with the same one have the same kind, key column and columns (type, width,
-/// name and missing value, in order). It does not depend on units, regions,
-/// options and codec. So a program for one table tests one number.
+/// name and missing value, in order), and both or none may repeat keys. It does
+/// not depend on units, regions, other options and codec. So a program for one
+/// table tests one number.
 ///
-/// It is the CRC-32C of kind u8, number of the key column u8, and of each
-/// column type u8, width u16, its name with a zero byte, and its missing value
-/// if it has one. A kv table has no columns: nothing is read.
+/// It is the CRC-32C of kind u8 (bit 7: keys may repeat), number of the key
+/// column u8, and of each column type u8, width u16, its name with a zero byte,
+/// and its missing value if it has one. A kv table has no columns: nothing is
+/// read.
 /// Needs    a free page in the arena.
 /// Returns  as esk_volume_column.
 /// Costs    a read of the table's descriptor.

@@ -158,6 +158,21 @@ ESK_TEST(catalog_fingerprint_is_of_kind_key_and_columns_alone) {
     fixture_end(&fixture);
 }
 
+/// A program that joins or orders by unique keys is none for keys that repeat.
+ESK_TEST(catalog_fingerprint_says_whether_keys_repeat) {
+    struct esk_fixture fixture;
+    struct esk_series_spec repeating = named("other");
+    uint8_t bytes[sizeof log_words];
+    repeating.keys_repeat = true;
+    fixture_start(&fixture, &fixture_nor, NULL);
+    fixture_create(&fixture, &repeating);
+    memcpy(bytes, log_words, sizeof bytes);
+    bytes[0] |= 0x80;
+    ESK_CHECK_INT(fingerprint_of(&fixture, "other"),
+                  ~esk_crc32c(UINT32_MAX, bytes, sizeof bytes));
+    fixture_end(&fixture);
+}
+
 ESK_TEST(catalog_fingerprint_needs_a_readable_descriptor) {
     struct esk_fixture fixture;
     struct esk_table_info info;

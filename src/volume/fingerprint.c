@@ -7,6 +7,9 @@
 #include "esker/assert.h"
 #include "volume/table.h"
 #include "volume/volume.h"
+#include "volume/volume_format.h"
+
+enum { KEYS_REPEAT = 0x80 };
 
 int esk_table_fingerprint(struct esk_volume *volume,
                           const struct esk_table_info *info,
@@ -15,6 +18,14 @@ int esk_table_fingerprint(struct esk_volume *volume,
     struct esk_descriptor descriptor;
     uint8_t *page = NULL;
     uint8_t head[3] = {info->kind, info->key_column};
+    uint16_t bytes = info->options_bytes < sizeof info->options
+                         ? info->options_bytes
+                         : (uint16_t)sizeof info->options;
+    const uint8_t *series =
+        esk_option_find(info->options, bytes, ESK_OPTION_SERIES, 4);
+    if (series != NULL && (series[3] & ESK_OPTION_KEYS_REPEAT) != 0) {
+        head[0] |= KEYS_REPEAT;
+    }
     uint32_t crc = esk_crc32c(UINT32_MAX, head, 2);
     if (info->column_count > 0) { /* a bare store has no descriptor */
         ESK_TRY(esk_volume_page(volume, &page));

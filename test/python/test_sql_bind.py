@@ -472,11 +472,16 @@ def test_created_tables_have_the_fingerprints_of_the_volume_s():
     source = Source(
         "CREATE TABLE log (t i64 PRIMARY KEY, v i16 MISSING -990, f f32 "
         "MISSING -99.9, n text(7), w var); CREATE INDEX ON log (v);"
-        "CREATE TABLE map (a u8, k bytes(3) PRIMARY KEY) USING tree"
+        "CREATE TABLE map (a u8, k bytes(3) PRIMARY KEY) USING tree;"
+        "CREATE TABLE twice (t i64 PRIMARY KEY) WITH (keys_repeat = true);"
+        "CREATE TABLE once (t i64 PRIMARY KEY)"
     )
     made = tables.create(source, parse(source))
     with Simulator(geometry=NOR) as chip, Volume.format(chip) as volume:
-        log, tree = made["log"], made["map"]
+        log, tree, twice = made["log"], made["map"], made["twice"]
+        volume.create("twice", twice.columns, data_blocks=4, keys_repeat=True)
+        volume.create("once", made["once"].columns, data_blocks=4)
+        assert twice.info.fingerprint != made["once"].info.fingerprint
         volume.create(
             "log",
             log.columns,

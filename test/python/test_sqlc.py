@@ -551,6 +551,10 @@ def test_the_benchmark_of_queries_compiles(
             "temp i32, wind u16) WITH (keys_repeat = true)",
             "temp i32, wind u16)",
         ),
+        (
+            "temp i32, wind u16)",
+            "temp i32, wind u16) WITH (keys_repeat = true)",
+        ),
     ],
 )
 def test_another_schema_is_refused_at_open(tmp_path, stored, wanted):

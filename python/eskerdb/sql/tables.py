@@ -253,7 +253,8 @@ def fingerprint(info: TableInfo) -> int:
     """Computes esk_table_fingerprint of a table that is in no volume."""
     if info.kind == "kv":
         return 0
-    data = bytes([KIND_NUMBERS[info.kind], info.key])
+    repeats = 0x80 if info.keys_repeat else 0
+    data = bytes([KIND_NUMBERS[info.kind] | repeats, info.key])
     for column in info.columns:
         made = schema.Column(
             column.name,

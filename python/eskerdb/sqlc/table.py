@@ -64,9 +64,7 @@ def declarations(table: TableInfo) -> list[str]:
         f"#define {prefix}_FINGERPRINT 0x{table.fingerprint:08x}u",
         "",
         f"/// Opens {table.name}.",
-        "/// Returns  ESK_E_SCHEMA: the stored table has other columns"
-        + (", or its" if _is_unique(table) else "; as"),
-        *(["///          keys may repeat; as"] if _is_unique(table) else []),
+        "/// Returns  ESK_E_SCHEMA: the stored table has another fingerprint; as",
         f"///          esk_table_fingerprint and esk_{table.kind}_open.",
         f"{_open_head(table)};",
         "",
@@ -93,26 +91,11 @@ def _member(column: TableColumn, is_key: bool) -> str:
     return f"{kind} {name}[{column.bytes}];{note}"
 
 
-def _is_unique(table: TableInfo) -> bool:
-    """Whether a series, which may have equal keys, has none here."""
-    return table.kind == "series" and not table.keys_repeat
-
-
 def definitions(table: TableInfo) -> list[str]:
     known = quoted(table.name.encode())
     opens = f"return esk_{table.kind}_open(table, volume, {known}, config);"
     if table.kind == "kv":
         return [f"{_open_head(table)} {{", opens, "}", ""]
-    refuses = ["return ESK_E_SCHEMA;", "}"]
-    unique: list[str] = []
-    if _is_unique(table):
-        # Joins, groups and orders are planned by keys that do not repeat.
-        unique = [
-            "struct esk_series_options options;",
-            "ESK_TRY(esk_series_options(&info, &options));",
-            "if (options.keys_repeat) {",
-            *refuses,
-        ]
     return [
         f"{_open_head(table)} {{",
         "struct esk_table_info info;",
@@ -120,8 +103,8 @@ def definitions(table: TableInfo) -> list[str]:
         f"ESK_TRY(esk_volume_find(volume, {known}, &info));",
         "ESK_TRY(esk_table_fingerprint(volume, &info, &fingerprint));",
         f"if (fingerprint != {prefix_of(table)}_FINGERPRINT) {{",
-        *refuses,
-        *unique,
+        "return ESK_E_SCHEMA;",
+        "}",
         opens,
         "}",
         "",

@@ -348,8 +348,8 @@ static int append_until_full(struct log *log, int64_t *key) {
 }
 
 /// A drop that leaves no row of a full series frees its pages: by the least
-/// key, of a key below the floor, of one between the floor and the next row, and
-/// of one below all rows.
+/// key, a key below the floor, one between the floor and the next row, and one
+/// below all rows.
 ESK_TEST(a_full_series_without_a_row_has_room_again) {
     struct esk_series_spec spec = log_spec;
     spec.full_policy = ESK_FULL_REFUSE;
