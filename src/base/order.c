@@ -85,8 +85,9 @@ ESK_OUT_OF_LINE uint16_t esk_order_rank_words(uint8_t type,
     uint8_t flip = type == ESK_TYPE_I32 ? 0x80 : 0;
 #if defined(__AVR__)
     /* Words of 4 bytes and more, all in a page. */
-    if (ESK_SHAPED_MEDIUM(esk_shape_geometry.page_bytes <= 1024, false) ||
-        count <= UINT8_MAX) {
+    if ((ESK_SHAPED_MEDIUM(esk_shape_geometry.page_bytes <= 1024, false) ||
+         count <= UINT8_MAX) &&
+        stride <= ESK_RANK_STRIDE_MAX) {
         return esk_order_rank_short(bytes, stride, (uint8_t)count, order, flip);
     }
 #endif

@@ -109,8 +109,19 @@ static inline uint16_t esk_order_rank_even(uint8_t type, const uint8_t *bytes,
 
 #if defined(__AVR__)
 
+/* The high byte of a word's distance: in a build for speed there is none. */
+#if defined(__OPTIMIZE_SIZE__)
+#define ESK_RANK_HIGH                                                          \
+    "mul %[half], %B[stride]\n\t"                                              \
+    "add r31, r0\n\t"
+#define ESK_RANK_STRIDE_MAX UINT16_MAX
+#else
+#define ESK_RANK_HIGH ""
+#define ESK_RANK_STRIDE_MAX UINT8_MAX
+#endif
+
 /// esk_order_rank_words for fewer than 256 words, in registers. flip: changes
-/// the sign bit.
+/// the sign bit. stride: at most ESK_RANK_STRIDE_MAX.
 static ESK_APART_OR_INLINE uint8_t esk_order_rank_short(const uint8_t *bytes,
                                                         uint16_t stride,
                                                         uint8_t count,
@@ -124,10 +135,7 @@ static ESK_APART_OR_INLINE uint8_t esk_order_rank_short(const uint8_t *bytes,
             "mov %[half], %[count]\n\t"
             "lsr %[half]\n\t"
             "mul %[half], %A[stride]\n\t"
-            "movw r30, r0\n\t"
-            "mul %[half], %B[stride]\n\t"
-            "add r31, r0\n\t"
-            "add r30, %A[bytes]\n\t"
+            "movw r30, r0\n\t" ESK_RANK_HIGH "add r30, %A[bytes]\n\t"
             "adc r31, %B[bytes]\n\t"
             "ld r0, Z+\n\t"
             "cp r0, %A[order]\n\t"
@@ -170,7 +178,7 @@ static inline uint16_t esk_order_rank_often(uint8_t type, const uint8_t *bytes,
                                             uint16_t stride, uint16_t count,
                                             uint32_t order) {
 #if defined(__AVR__)
-    if (!ESK_SMALL && count <= UINT8_MAX) {
+    if (!ESK_SMALL && count <= UINT8_MAX && stride <= ESK_RANK_STRIDE_MAX) {
         return esk_order_rank_short(bytes, stride, (uint8_t)count, order,
                                     type == ESK_TYPE_I32 ? 0x80 : 0);
     }

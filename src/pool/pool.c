@@ -165,7 +165,8 @@ int esk_pool_take(struct esk_pool *pool, uint8_t **page, uint8_t *frame) {
     return ESK_OK;
 }
 
-void esk_pool_tag(struct esk_pool *pool, uint8_t frame, esk_address tag) {
+ESK_OUT_OF_LINE_WHERE_FAST void esk_pool_tag(struct esk_pool *pool,
+                                             uint8_t frame, esk_address tag) {
     ESK_ASSERT(frame < esk_pool_frames(pool) && pool->pins[frame] > 0);
     esk_pool_forget(pool, tag);
     for (uint8_t i = 0; i < esk_pool_classes(pool); i++) {

@@ -178,7 +178,7 @@ void esk_btree_insert(const struct esk_btree_node *node, uint16_t index,
     uint8_t *at = esk_btree_entry(node, index);
     esk_bytes_move_up(at, node->bytes,
                       (uint16_t)((count - index) * node->bytes));
-    esk_bytes_copy(at, entry, node->bytes);
+    esk_bytes_copy_here(at, entry, node->bytes);
     count_set(node, (uint16_t)(count + 1u));
 }
 

@@ -28,15 +28,22 @@ static inline int page_pin(struct esk_tree *tree, esk_address address,
     return ESK_OK;
 }
 
-/// The same for the root, which mostly is in the same frame as last time.
+/// The same for the root, in whatever frame.
+static ESK_OUT_OF_LINE_WHERE_FAST int root_search(struct esk_tree *tree,
+                                                  esk_address address,
+                                                  struct esk_tree_work *work) {
+    ESK_TRY(page_pin(tree, address, tree->now.height, work));
+    tree->root_frame = work->frame;
+    return ESK_OK;
+}
+
+/// The same: mostly it is in the same frame as last time.
 static inline int root_pin(struct esk_tree *tree, esk_address address,
                            struct esk_tree_work *work) {
     uint8_t frame = tree->root_frame;
     if (ESK_SHAPED_TREE(ESK_SMALL, false) || esk_tree_is_lru_n(tree) ||
         !esk_pool_pin_frame(&tree->pool, frame, address, &work->page)) {
-        ESK_TRY(page_pin(tree, address, tree->now.height, work));
-        tree->root_frame = work->frame;
-        return ESK_OK;
+        return root_search(tree, address, work);
     }
     work->frame = frame;
     work->address = address;
@@ -96,10 +103,10 @@ static uint16_t entry_choose(const struct esk_tree *tree,
 }
 
 /// Continues down from `address` at `level`; ends as esk_tree_find.
-static int path_extend(struct esk_tree *tree, struct esk_tree_path *path,
-                       const uint8_t *key, enum esk_tree_side side,
-                       esk_address address, uint8_t level, uint8_t bottom,
-                       struct esk_tree_spot *spot) {
+static ESK_OUT_OF_LINE_WHERE_FAST int
+path_extend(struct esk_tree *tree, struct esk_tree_path *path,
+            const uint8_t *key, enum esk_tree_side side, esk_address address,
+            uint8_t level, uint8_t bottom, struct esk_tree_spot *spot) {
     struct esk_btree_node *node = &spot->node;
     bool gathers = esk_tree_gathers(tree);
     bool from_root = level == tree->now.height;
@@ -172,14 +179,16 @@ static int word_find(struct esk_tree *tree, struct esk_tree_path *path,
     int status = root_pin(tree, address, work);
     bool holds =
         status == ESK_OK && load.level > 1 && esk_pool_frames(&tree->pool) > 1;
+    bool held = holds; /* the node's frame is the root's */
     while (status == ESK_OK && load.level > 1) {
         const uint8_t *entries = work->page + layout->offset[0];
         uint16_t count = esk_page_count(work->page);
         path->address[load.level - 1] = address;
         /* A node's bytes stay until the next call of the pool. */
-        if (load.level < tree->now.height || !holds) {
+        if (!held) {
             esk_pool_unpin(&tree->pool, work->frame);
         }
+        held = false;
         if ((uint16_t)(count - 1u) >= layout->node_entries[1]) {
             status = ESK_E_CORRUPT;
             break;
@@ -208,11 +217,13 @@ static int word_find(struct esk_tree *tree, struct esk_tree_path *path,
     spot->rightmost = rightmost;
     spot->found = false;
     if (status == ESK_OK) {
+        struct esk_btree_node node; /* in registers */
         esk_btree_view_inline(esk_tree_layout_given(tree), work->page, 1,
-                              ESK_TREE_HEIGHT_MAX, &spot->node);
-        if (esk_page_count(work->page) <= layout->node_entries[0]) {
-            path->index[0] = esk_btree_search_word(
-                layout->key_type, &spot->node, key, after - 1u, &spot->found);
+                              ESK_TREE_HEIGHT_MAX, &node);
+        spot->node = node;
+        if (esk_btree_count(&node) <= node.capacity) {
+            path->index[0] = esk_btree_search_word(layout->key_type, &node, key,
+                                                   after - 1u, &spot->found);
             return ESK_OK;
         }
         esk_tree_unpin(tree, work);
@@ -222,9 +233,10 @@ static int word_find(struct esk_tree *tree, struct esk_tree_path *path,
     return status;
 }
 
-int esk_tree_find(struct esk_tree *tree, struct esk_tree_path *path,
-                  const uint8_t *key, enum esk_tree_side side, uint8_t bottom,
-                  struct esk_tree_spot *spot) {
+ESK_FAST_FLAT int esk_tree_find(struct esk_tree *tree,
+                                struct esk_tree_path *path, const uint8_t *key,
+                                enum esk_tree_side side, uint8_t bottom,
+                                struct esk_tree_spot *spot) {
     path->turns = 0;
     if (tree->now.root == ESK_ADDRESS_NONE) {
         path->address[0] = ESK_ADDRESS_NONE;

@@ -154,14 +154,16 @@ static int row_status(int status) {
     return status == ESK_END ? ESK_NOT_FOUND : status;
 }
 
-int esk_tree_get(struct esk_tree *tree, const void *key, void *row) {
+ESK_FAST_FLAT int esk_tree_get(struct esk_tree *tree, const void *key,
+                               void *row) {
     ESK_ASSERT(key != NULL && row != NULL);
     struct esk_tree_spot spot;
     ESK_TRY(esk_tree_ready(tree));
     ESK_TRY(esk_tree_find(tree, &tree->path, key, ESK_TREE_FIRST, 1, &spot));
     if (spot.found) {
-        esk_bytes_copy(row, esk_btree_entry(&spot.node, tree->path.index[0]),
-                       esk_tree_layout(tree)->row_bytes);
+        esk_bytes_copy_here(row,
+                            esk_btree_entry(&spot.node, tree->path.index[0]),
+                            esk_tree_layout(tree)->row_bytes);
     }
     esk_pool_unpin(&tree->pool, spot.work.frame);
     return spot.found ? ESK_OK : ESK_NOT_FOUND;

@@ -28,12 +28,12 @@ static bool has_journal(const struct esk_tree *tree) {
 }
 
 /// The device page to read for region page `at`: its own, a slot, or page 0.
-static esk_address page_from(struct esk_tree *tree, esk_address at) {
+static inline esk_address page_from(struct esk_tree *tree, esk_address at) {
     esk_address from = at;
     if (esk_tree_redirects(tree)) {
         from = esk_tree_batches(tree)->find(tree, at);
     }
-    if (ESK_SHAPED_CONFIG(has_journal(tree), true) && at == tree->redo) {
+    if (has_journal(tree) && at == tree->redo) {
         from = ESK_INPLACE_JOURNAL;
     }
     return esk_ring_first(&tree->ring) + from;
@@ -66,7 +66,8 @@ int esk_inplace_slot_read(struct esk_tree *tree, esk_address at, uint8_t *page,
     return *home == ESK_INPLACE_JOURNAL || *home >= at ? ESK_E_CORRUPT : ESK_OK;
 }
 
-static int inplace_load(void *context, esk_address tag, uint8_t *page) {
+static ESK_FAST_FLAT int inplace_load(void *context, esk_address tag,
+                                      uint8_t *page) {
     const struct esk_tree_load *load = context;
     struct esk_tree *tree = load->tree;
     struct esk_region *region = &tree->ring.region;
@@ -95,6 +96,17 @@ int esk_inplace_program(struct esk_tree *tree, esk_address at,
     return status == ESK_E_MEDIUM ? ESK_E_WORN : status;
 }
 
+/// Writes the page to the journal: when that is durable, it may be torn in its
+/// place.
+static ESK_OUT_OF_LINE_WHERE_FAST int journal_write(struct esk_tree *tree,
+                                                    const uint8_t *page) {
+    const struct esk_region *region = &tree->ring.region;
+    /* The page in the journal must be durable in its place first. */
+    ESK_TRY(esk_region_barrier(region));
+    ESK_TRY(esk_inplace_program(tree, ESK_INPLACE_JOURNAL, page));
+    return esk_region_barrier(region);
+}
+
 int esk_inplace_write(struct esk_tree *tree, esk_address at, uint8_t *page,
                       uint8_t level, uint32_t link, bool fresh) {
     const struct esk_region *region = &tree->ring.region;
@@ -105,10 +117,7 @@ int esk_inplace_write(struct esk_tree *tree, esk_address at, uint8_t *page,
         return esk_tree_batches(tree)->write(tree, at, page);
     }
     if (has_journal(tree)) {
-        /* The page in the journal must be durable in its place first. */
-        ESK_TRY(esk_region_barrier(region));
-        ESK_TRY(esk_inplace_program(tree, ESK_INPLACE_JOURNAL, page));
-        ESK_TRY(esk_region_barrier(region));
+        ESK_TRY(journal_write(tree, page));
     }
     return esk_inplace_program(tree, at, page);
 }
@@ -130,8 +139,9 @@ static int node_write(struct esk_tree *tree, struct esk_tree_work *work,
     return ESK_OK;
 }
 
-static int inplace_place(struct esk_tree *tree, struct esk_tree_work *work,
-                         bool root, esk_address *address) {
+static ESK_FAST_FLAT int inplace_place(struct esk_tree *tree,
+                                       struct esk_tree_work *work, bool root,
+                                       esk_address *address) {
     esk_address at = root ? (esk_address)ESK_INPLACE_ROOT : work->address;
     uint32_t link = root ? ESK_PAGE_NONE : esk_page_aux(work->page);
     ESK_TRY(node_write(tree, work, at, link, false));
