@@ -22,8 +22,9 @@
 #
 # FLAVOUR says how: each has its own compiler, flags and folder in build/.
 # Tests run with the core's assertions on (include/esker/assert.h): flavours
-# test, asan and fuzz. Compiling takes longer than running them, so -O1.
-# `release` is what a user builds, and what is measured.
+# test, asan and fuzz. Compiling takes longer than running them, so -O1; but
+# -O2 for the libraries of `test`, which every test links. `release` is what a
+# user builds, and what is measured.
 
 # Two jobs unless the caller names a number.
 ifeq ($(MAKELEVEL),0)
@@ -95,6 +96,7 @@ CFLAGS_release := -O2 -g
 
 CC_test := gcc
 CFLAGS_test := -O1 -g1 -DESK_ASSERTS=1
+CFLAGS_libraries_test := -O2
 
 CC_shape := gcc
 CFLAGS_shape := -O1 -g1 -DESK_ASSERTS=1 -DESK_COUNTERS=0 \
@@ -432,6 +434,9 @@ shapes: $(filter build/test/%,$(call program,$(SHAPE))) \
 $(B)/libesker.a: $(call object,$(CORE)) $(B)/CORE.list
 $(B)/libesker_port.a: $(call object,$(PORT)) $(B)/PORT.list
 $(B)/libesker_harness.a: $(call object,$(HARNESS)) $(B)/HARNESS.list
+
+$(call object,$(CORE) $(PORT) $(HARNESS)): \
+    CFLAGS += $(CFLAGS_libraries_$(FLAVOUR))
 
 $(LIBRARIES):
 	@rm -f $@
