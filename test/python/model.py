@@ -61,12 +61,16 @@ class ChipModel(RuleBasedStateMachine):
                 self.chip.power_on()
 
 
-def run(machine: type[ChipModel], examples: int, steps: int) -> None:
+def run(
+    machine: type[ChipModel], examples: int, steps: int, is_deep: bool
+) -> None:
     """Runs draws of the machine; ESK_SEED=n, ESK_EXAMPLES=n choose others.
 
-    Without ESK_DEEP half of the examples are drawn.
+    Without ESK_DEEP half of the examples are drawn, and a sixth where tests are
+    not deep.
     """
-    examples = examples if "ESK_DEEP" in os.environ else examples // 2
+    if "ESK_DEEP" not in os.environ:
+        examples //= 2 if is_deep else 6
     chosen = os.environ.get("ESK_SEED")
     if chosen is not None:
         machine = seed(int(chosen))(type(machine.__name__, (machine,), {}))

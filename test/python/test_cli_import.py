@@ -246,7 +246,10 @@ def test_a_field_is_read_as_python_reads_it(tmp_path, column, text):
             assert by_batches(path, codec) == by_python(path, codec), lines
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed",
+    [0, 1, *(pytest.param(n, marks=pytest.mark.deep) for n in range(2, 8))],
+)
 def test_files_are_read_as_python_reads_them(tmp_path, seed, monkeypatch):
     draw = random.Random(seed)
     # Small chunks: records lie across their ends.

@@ -4,9 +4,11 @@
 line, returns a status, and never prints a row that does not exist."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -88,10 +90,28 @@ def test_query_ends_at_once_when_interrupted(image):
         [sys.executable, "-m", "eskerdb", "query", str(image), endless],
         stderr=subprocess.PIPE,
     ) as running:
-        with pytest.raises(subprocess.TimeoutExpired):
-            running.wait(3)
-        running.send_signal(signal.SIGINT)
-        assert running.wait(10) != 0
+        try:
+            wait_until_interruptible(running)
+            with pytest.raises(subprocess.TimeoutExpired):
+                running.wait(0.5)
+            running.send_signal(signal.SIGINT)
+            assert running.wait(10) == -signal.SIGINT
+        finally:
+            running.kill()
+
+
+def wait_until_interruptible(running):
+    """Python catches SIGINT, until the command leaves it to the system."""
+    status = Path(f"/proc/{running.pid}/status")
+    for wanted in (True, False):
+        while catches_interrupts(status.read_text()) != wanted:
+            assert running.poll() is None
+            time.sleep(0.01)
+
+
+def catches_interrupts(status):
+    caught = re.search(r"^SigCgt:\s*(\w+)", status, re.MULTILINE)
+    return bool(int(caught[1], 16) >> signal.SIGINT - 1 & 1)
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ def test_the_demos_command_can_be_pasted(esker, folder):
     assert done.out.strip() in printed[found.end() :]
 
 
+@pytest.mark.deep
 def test_the_demo_repeats_itself(esker, folder, tmp_path):
     tmp_path = tmp_path / "once more"
     first = esker("demo", "--out", folder)

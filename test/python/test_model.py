@@ -362,5 +362,5 @@ class SeriesModel(ChipModel):
 
 
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
-def test_a_series_is_the_list_of_its_rows():
-    run(SeriesModel, examples=400, steps=40)
+def test_a_series_is_the_list_of_its_rows(is_deep):
+    run(SeriesModel, examples=400, steps=40, is_deep=is_deep)

@@ -60,7 +60,16 @@ def planned(dataset, config):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("case", MEASURED, ids=", ".join)
+# Of three cases one, and all in deep tests.
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case, id=", ".join(case), marks=pytest.mark.deep if i % 3 else []
+        )
+        for i, case in enumerate(MEASURED)
+    ],
+)
 def test_plan_is_near_what_was_measured(case):
     made, found = planned(*case), MEASURED[case]
     errors = {

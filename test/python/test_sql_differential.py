@@ -22,7 +22,7 @@ from eskerdb.sql.source import Refusal
 from sql_statements import Statement, Statements
 
 SEED = int(os.environ.get("ESK_SEED", "1"))
-FEW, MANY = 100, int(os.environ.get("ESK_STATEMENTS", "1000"))
+FEW, MANY = 51, int(os.environ.get("ESK_STATEMENTS", "1000"))
 PROGRAM = 250  # statements in one file of C
 SANITIZED = 60  # of each kind, once more in a program with sanitizers
 # Of three statements two are over t, u and r, and one is also over w.

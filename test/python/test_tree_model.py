@@ -379,5 +379,5 @@ class TreeModel(ChipModel):
 
 
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
-def test_a_tree_is_the_dict_of_its_rows():
-    run(TreeModel, examples=150, steps=30)
+def test_a_tree_is_the_dict_of_its_rows(is_deep):
+    run(TreeModel, examples=150, steps=30, is_deep=is_deep)

@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: EskerDB contributors
 """The reader and the core find the same rows in images after power cuts.
 
-ESK_IMAGES=n reads n images; half are of series, half of trees. A failure names
-the number of its image, which repeats it.
+ESK_IMAGES=n is for n images; half are of series, half of trees. A third of
+them is read, and all in deep tests. A failure names the number of its image,
+which repeats it.
 """
 
 import os
@@ -234,7 +235,15 @@ def work_until_cut(draw, chip, work):
         return
 
 
-@pytest.mark.parametrize("number", range(IMAGES))
+def numbers(count):
+    """Of images; of three the first, of both kinds, and all in deep tests."""
+    return [
+        pytest.param(number, marks=pytest.mark.deep if number % 3 else [])
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("number", numbers(IMAGES))
 def test_reader_finds_the_rows_that_the_core_finds(number, tmp_path):
     draw = random.Random(number)
     medium = draw.choice(sorted(MEDIA))
