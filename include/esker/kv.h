@@ -118,7 +118,7 @@ int esk_kv_create(struct esk_volume *volume, const struct esk_kv_spec *spec,
 ///          be read; ESK_E_LIMIT: the table has more than config.keys keys;
 ///          ESK_E_INVALID; ESK_E_NO_MEMORY; ESK_E_CORRUPT; ESK_E_IO.
 /// Costs    a mount of the log, as in esk_series_open, and a read of each of
-///          its pages and of 3 bytes of each record that was replaced; of its
+///          its pages and 2 of 3 bytes of each record that was replaced; of its
 ///          pages once more where power loss left parts of an erased block.
 int esk_kv_open(struct esk_kv **kv, struct esk_volume *volume, const char *name,
                 const struct esk_kv_config *config);
@@ -179,8 +179,8 @@ struct esk_kv_bare {
 ///             ESK_E_CORRUPT: no head of the store is valid; ESK_E_GEOMETRY;
 ///             ESK_E_VERSION; ESK_E_SCHEMA: not the store of the program's
 ///             shape. Nothing is erased then.
-/// Costs       2 or 3 reads of a page, 2 of each blank one before it; then as
-///             esk_kv_open. Of a blank device 2 reads of every page.
+/// Costs       2 or 3 reads of a page, 2 of each blank one before it, 12 of one
+///             that is not valid; then as esk_kv_open.
 int esk_kv_open_bare(struct esk_kv **kv, struct esk_volume *volume,
                      const struct esk_device *device, uint8_t flags,
                      const struct esk_kv_bare *bare,

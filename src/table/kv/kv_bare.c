@@ -125,7 +125,8 @@ static bool is_first_torn(const struct search *search, esk_address id,
 
 /// Looks at page `id`: of one that power loss cut the head may be blank, and
 /// bits of the records there. Returns ESK_OK: it has a valid head, which is in
-/// search->page; ESK_NOT_FOUND; ESK_E_IO; as head_read.
+/// search->page; ESK_NOT_FOUND; ESK_END: it is neither valid nor blank;
+/// ESK_E_IO; as head_read.
 static int page_look(struct search *search, esk_address id) {
     struct esk_volume *volume = search->volume;
     struct esk_region *region = &search->meta.region;
@@ -155,7 +156,7 @@ static int page_look(struct search *search, esk_address id) {
     }
     search->has_head = search->has_head || has_head;
     search->has_other = search->has_other || other;
-    return ESK_NOT_FOUND;
+    return ESK_END;
 }
 
 /// Finds a head: in the first page of a block, then in the second ones, and so
@@ -166,12 +167,17 @@ static int head_find(struct search *search) {
     int refused = ESK_NOT_FOUND;
     for (uint16_t index = 0; index < geometry->block_pages; index++) {
         for (uint32_t block = 0; block < geometry->block_count; block++) {
-            int status =
-                page_look(search, block * geometry->block_pages + index);
+            esk_page_id id = block * geometry->block_pages + index;
+            int status = page_look(search, id);
+            if (ESK_SHAPED(false,
+                           status != ESK_OK && status != ESK_NOT_FOUND)) {
+                /* The seed that its check began with may be a wrong read. */
+                status = page_look(search, id);
+            }
             if (status == ESK_OK || status == ESK_E_IO) {
                 return status;
             }
-            refused = status != ESK_NOT_FOUND ? status : refused;
+            refused = status < 0 ? status : refused;
         }
     }
     if (refused != ESK_NOT_FOUND) {

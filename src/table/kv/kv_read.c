@@ -232,20 +232,25 @@ int esk_kv_record_head(struct esk_kv *kv, uint32_t address,
     const struct esk_region *region = &kv->log.region;
     uint16_t page_bytes = esk_envelope_page_bytes(&region->envelope);
     uint16_t at = (uint16_t)(address % page_bytes);
-    uint8_t head[ESK_KV_RECORD_HEAD];
     bool in_ram = kv->page_at != ESK_KV_NOWHERE &&
                   esk_kv_position(kv, address) == kv->page_at;
-    if (at + sizeof head <= page_bytes && !in_ram) {
-        int status = esk_region_peek(
-            region, esk_ring_first(&kv->log) + address / page_bytes, at, head,
-            sizeof head);
-        head_decode(head, record);
-        record->bytes += record->value_bytes;
-        if (status == ESK_OK && record->value_bytes != ESK_KV_WORD_LONG) {
-            return ESK_OK;
+    if (at + ESK_KV_RECORD_HEAD <= page_bytes && !in_ram) {
+        /* No checksum covers so few bytes alone: two reads have to agree. */
+        esk_page_id page = esk_ring_first(&kv->log) + address / page_bytes;
+        uint8_t head[ESK_KV_RECORD_HEAD];
+        uint8_t again[ESK_KV_RECORD_HEAD];
+        int status = esk_region_peek(region, page, at, head, sizeof head);
+        if (status != ESK_E_IO) {
+            status = esk_region_peek(region, page, at, again, sizeof again);
         }
         if (status == ESK_E_IO) {
             return status;
+        }
+        head_decode(head, record);
+        record->bytes += record->value_bytes;
+        if (status == ESK_OK && record->value_bytes != ESK_KV_WORD_LONG &&
+            esk_bytes_equal(head, again, sizeof head)) {
+            return ESK_OK;
         }
     }
     struct esk_kv_place place;
