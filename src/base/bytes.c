@@ -11,13 +11,27 @@ const uint8_t esk_bit_powers[9] ESK_ROM = {1, 2, 4, 8, 16, 32, 64, 128, 0};
 
 #define DOWN_1 "ld __tmp_reg__, -X\n\tst -Z, __tmp_reg__\n\t"
 #define DOWN_4 DOWN_1 DOWN_1 DOWN_1 DOWN_1
+#define DOWN_8 DOWN_4 DOWN_4
 void esk_bytes_copy(void *to, const void *from, uint16_t count) {
     ESK_BYTES_RUN(ESK_BYTES_1, ESK_BYTES_4);
 }
 
+/// In a build for speed runs of 24 before those of eight: half a leaf is moved
+/// for a new row.
 void esk_bytes_move_up(uint8_t *bytes, uint16_t gap, uint16_t count) {
     uint8_t *from = bytes + count;
     uint8_t *to = from + gap;
+#if !defined(__OPTIMIZE_SIZE__)
+    __asm__ volatile("sbiw %[count], 24\n\t"
+                     "brcs 2f\n"
+                     "1:\n\t" DOWN_8 DOWN_8 DOWN_8 "sbiw %[count], 24\n\t"
+                     "brcc 1b\n"
+                     "2:\n\t"
+                     "adiw %[count], 24\n\t"
+                     : "+x"(from), "+z"(to), [count] "+w"(count)
+                     :
+                     : "memory");
+#endif
     ESK_BYTES_RUN(DOWN_1, DOWN_4);
 }
 

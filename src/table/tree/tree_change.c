@@ -408,7 +408,8 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     return ESK_OK;
 }
 
-int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
+ESK_OUT_OF_LINE_WHERE_FAST int esk_tree_change(struct esk_tree *tree,
+                                               struct esk_tree_edit *edit) {
     bool again = true;
     if (tree->now.root == ESK_ADDRESS_NONE) {
         if (!esk_tree_overwrites(tree) && !nodes_fit(tree, 1, 1)) {
@@ -449,8 +450,9 @@ static void path_forget(struct esk_tree *tree, uint8_t height) {
     }
 }
 
-void esk_tree_change_end(struct esk_tree *tree, int status,
-                         const struct esk_tree_state *before) {
+ESK_OUT_OF_LINE_WHERE_FAST void
+esk_tree_change_end(struct esk_tree *tree, int status,
+                    const struct esk_tree_state *before) {
     uint8_t height = before->height;
     ESK_ASSERT(esk_tree_pins_only(tree, NULL, NULL));
     if (esk_tree_kept(tree) != NULL) {

@@ -57,9 +57,9 @@ static int plain_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
 /// Finds the leaf of `key` and makes `edit` there. PUT_NEW, DELETE and PUT_OLD
 /// first check whether the row exists.
 /// through  without the write cache.
-static int leaf_change(struct esk_tree *tree, const uint8_t *key,
-                       struct esk_tree_edit *edit, enum put_mode mode,
-                       bool through) {
+static ESK_FAST_FLAT int leaf_change(struct esk_tree *tree, const uint8_t *key,
+                                     struct esk_tree_edit *edit,
+                                     enum put_mode mode, bool through) {
     int status = esk_tree_change_begin(tree, through);
     if (status == ESK_FULL && !esk_tree_in_batch(tree) &&
         !esk_tree_overwrites(tree) && tree->bad_pages > 0) {

@@ -149,8 +149,8 @@ static ESK_FAST_FLAT int inplace_place(struct esk_tree *tree,
         /* A page that outlives the first root looks like those of a tree whose
            root is lost. */
         ESK_TRY(esk_region_barrier(&tree->ring.region));
+        tree->now.root = ESK_INPLACE_ROOT;
     }
-    tree->now.root = ESK_INPLACE_ROOT;
     *address = at;
     return ESK_OK;
 }
