@@ -367,6 +367,6 @@ int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
     cursor->left--;
     cursor->next = from + esk_tree_layout(tree)->row_bytes;
     (ESK_SMALL ? key_note : key_note_inline)(tree, cursor, from);
-    esk_bytes_copy(row, from, esk_tree_layout(tree)->row_bytes);
+    esk_bytes_copy_here(row, from, esk_tree_layout(tree)->row_bytes);
     return ESK_OK;
 }
