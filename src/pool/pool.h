@@ -161,17 +161,6 @@ static inline bool esk_pool_holds(const struct esk_pool *pool, uint8_t frame,
     return esk_words_equal(pool->tags[frame], tag);
 }
 
-/// The page in `frame` if it is still page `tag`; else NULL. For pools of one
-/// class. Pins nothing and does not change the LRU order: for a caller that
-/// used the frame just now, and reads it before any other call.
-static inline uint8_t *esk_pool_peek(const struct esk_pool *pool, uint8_t frame,
-                                     esk_address tag) {
-    if (frame >= esk_pool_frames(pool) || !esk_pool_holds(pool, frame, tag)) {
-        return NULL;
-    }
-    return esk_pool_pages(pool) + (uint32_t)frame * esk_pool_page_bytes(pool);
-}
-
 /// Counts a pin of `frame`.
 static inline void esk_pool_pinned(struct esk_pool *pool, uint8_t frame) {
     ESK_ASSERT(pool->pins[frame] < UINT8_MAX);

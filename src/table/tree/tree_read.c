@@ -51,9 +51,12 @@ static int row_copy(struct esk_tree *tree, struct esk_tree_path *path,
     struct esk_btree_node node;
     uint8_t *page = NULL;
     work.pinned = false;
-    if (cursor != NULL && !esk_tree_is_lru_n(tree)) {
-        /* Mostly the leaf is in the frame of the row before. */
-        page = esk_pool_peek(&tree->pool, cursor->frame, path->address[0]);
+    if (!ESK_SMALL && cursor != NULL && !esk_tree_is_lru_n(tree) &&
+        cursor->held != NULL && *cursor->held == path->address[0]) {
+        /* Mostly the leaf is in the frame of the row before. A build for size
+           searches for it. */
+        page = esk_pool_page(&tree->pool,
+                             (uint8_t)(cursor->held - tree->pool.tags));
     }
     if (page != NULL) {
         esk_btree_view(esk_tree_layout_given(tree), page, 1, tree->now.height,
@@ -62,7 +65,7 @@ static int row_copy(struct esk_tree *tree, struct esk_tree_path *path,
         path->lost = 1;
         ESK_TRY(esk_tree_pin(tree, path->address[0], 1, &work, &node));
         if (cursor != NULL) {
-            cursor->frame = work.frame;
+            cursor->held = &tree->pool.tags[work.frame];
         }
     }
     int status = ESK_NOT_FOUND;
@@ -360,7 +363,7 @@ int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
     if (cursor->left == 0 || tree == NULL || tree->broken ||
         !esk_words_equal(cursor->changes, tree->changes) ||
         tree != cursor->tree ||
-        !esk_pool_holds(&tree->pool, cursor->frame, cursor->path.address[0])) {
+        !esk_words_equal(*cursor->held, cursor->path.address[0])) {
         return cursor_go(tree, cursor, row);
     }
     const uint8_t *from = cursor->next;
