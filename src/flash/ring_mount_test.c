@@ -407,6 +407,7 @@ ESK_TEST(ring_mount_finds_all_around_a_run_of_damaged_blocks) {
     static const struct esk_geometry geometries[] = {
         ESK_NOR(WIDE + FIRST, PAGES, WIDE_PAGE),
         ESK_CARD(WIDE + FIRST, PAGES, WIDE_PAGE)};
+    uint32_t stride = esk_test_stride(4);
     for (uint32_t kind = 0; kind < 2 * FILLS; kind++) {
         struct ring_fixture fixture;
         struct esk_sim *damaged = NULL;
@@ -420,7 +421,8 @@ ESK_TEST(ring_mount_finds_all_around_a_run_of_damaged_blocks) {
         with.volume.device = esk_sim_device(damaged);
         with.ring.region.volume = &with.volume;
         for (uint32_t blocks = 1; blocks <= ESK_RING_WINDOW_BLOCKS; blocks++) {
-            for (uint32_t block = 0; block < WIDE; block++) {
+            uint32_t block = blocks % stride;
+            for (; block < WIDE; block += stride) {
                 enum run_content content =
                     (enum run_content)((block + blocks) % RUN_CONTENTS);
                 ESK_CONTEXT("medium %u, %u pages, %u blocks from %u as %d",

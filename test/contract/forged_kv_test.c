@@ -369,7 +369,7 @@ ESK_TEST(kv_survives_hostile_pages) {
         struct esk_sim *whole = NULL;
         bare_make(geometry, ESK_CHECKSUM_NONE);
         ESK_CHECK_INT(esk_sim_clone(&whole, fixture.sim), ESK_OK);
-        for (uint32_t i = 0; i < 1500; i++) {
+        for (uint32_t i = 0; i < 1500 / esk_test_stride(3); i++) {
             ESK_CONTEXT("medium %d, image %u", medium, i);
             esk_sim_restore(fixture.sim, whole);
             for (uint32_t n = 0; n <= i % 5; n++) {

@@ -433,7 +433,8 @@ static void descriptor_forge(const struct subject *subject, uint8_t width,
     ESK_CHECK_INT(esk_volume_find(&fixture.volume, "other", &other_info),
                   ESK_OK);
     uint16_t bytes = descriptor_bytes(&info);
-    for (uint16_t at = 0; at < bytes; at++) {
+    uint16_t stride = (uint16_t)esk_test_stride(3);
+    for (uint16_t at = value % stride; at < bytes; at += stride) {
         ESK_CONTEXT("%s, %u bytes from %u on are %u", subject->name, width, at,
                     value);
         esk_sim_restore(fixture.sim, whole);

@@ -343,8 +343,9 @@ ESK_TEST(keys_that_stay_are_returned_once_while_others_change) {
                                      ESK_KV_CURSOR_BYTES(4, 24),
                                      ESK_KV_CURSOR_BYTES(30, 24), MEMORY};
     uint32_t step = esk_test_rounds(4, 1);
+    uint32_t stride = esk_test_stride(2);
     for (unsigned run = 0; run < RUNS; run++) {
-        for (unsigned size = 0; size < 4; size++) {
+        for (unsigned size = run % stride; size < 4; size += stride) {
             for (unsigned i = 0; i < 6; i += step) {
                 struct esk_kv_query query;
                 start(&runs[run], 10 * size + i, 24, 400);

@@ -131,7 +131,7 @@ ESK_TEST(a_full_kv_table_of_long_values_takes_them_too) {
         ESK_NOR(40, 16, 256), ESK_NAND(40, 8, 512), ESK_CARD(40, 8, 512)};
     static const uint16_t lengths[] = {200,  500,  1000, 1250, 1300,
                                        1500, 1900, 2000, 2100, 2500};
-    uint32_t step = esk_test_rounds(5, 1);
+    uint32_t step = esk_test_rounds(5, 1) * esk_test_stride(2);
     unsigned made = 0;
     for (unsigned i = 0; i < 3 * 10; i++) {
         for (uint32_t blocks = ESK_KV_BLOCKS_MIN; blocks <= 16;

@@ -197,7 +197,7 @@ ESK_TEST(series_keeps_its_promises_in_a_life_that_failed) {
 }
 
 static void lives_draw(bool packed) {
-    uint32_t lives = esk_test_rounds(LIVES / 6, LIVES);
+    uint32_t lives = esk_test_rounds(LIVES / 6, LIVES) / esk_test_stride(2);
     lives_run(environment("ESK_SEED", 1), environment("ESK_LIVES", lives),
               packed);
 }

@@ -64,7 +64,7 @@ static void tally_add(const char *name, uint32_t state, uint32_t read,
 static void tally_check(void) {
     ESK_CONTEXT("%u of %u mounts lose rows (%u refuse)", (unsigned)tally.lost,
                 (unsigned)tally.mounts, (unsigned)tally.refused);
-    ESK_CHECK(tally.mounts > 1000 / esk_test_stride(2));
+    ESK_CHECK(tally.mounts > 1000 / esk_test_stride(4));
     ESK_CHECK_TEXT(tally.first, "");
 }
 
@@ -139,7 +139,7 @@ static void series_proceed(const struct cut_config *config, uint32_t state) {
 }
 
 static void series_run(const struct cut_config *config) {
-    uint32_t step = esk_test_rounds(7, 1) * esk_test_stride(2);
+    uint32_t step = esk_test_rounds(7, 1) * esk_test_stride(4);
     struct esk_device front;
     ESK_CONTEXT("%s", config->name);
     ESK_CHECK_HELD(cut_model_series_make(config, &model, &side, 1), model.why);
@@ -280,7 +280,7 @@ static void model_read(void) {
 }
 
 static void tree_run(const struct cut_tree *on) {
-    uint32_t step = esk_test_rounds(7, 1) * esk_test_stride(2);
+    uint32_t step = esk_test_rounds(7, 1) * esk_test_stride(4);
     ESK_CONTEXT("%s", on->name);
     ESK_CHECK_INT(cut_tree_make(on, &tree_model, 1), ESK_OK);
     model_tree_front(&tree_model);

@@ -295,7 +295,7 @@ static void round_trip(uint32_t count, uint32_t every) {
 ESK_TEST(packed_rows_read_back_as_they_were) {
     static const uint16_t pages[] = {128, 256, 512, 1056, 2048};
     static const uint32_t everies[] = {0, 1, 7, 50};
-    uint32_t rounds = esk_test_is_deep() ? 2000 : 400;
+    uint32_t rounds = esk_test_rounds(400, 2000) / esk_test_stride(3);
     for (uint32_t round = 1; round <= rounds; round++) {
         draw_state = round * 2654435761u;
         fields_draw();
