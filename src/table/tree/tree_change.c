@@ -131,7 +131,7 @@ static inline void rows_follow(struct esk_tree *tree,
                                struct esk_tree_edit *edit,
                                const struct esk_btree_node *node,
                                uint16_t index, bool rightmost) {
-    if (edit->rows.done < edit->rows.count) {
+    if (edit->rows.follow != NULL) {
         edit->rows.follow(tree, edit, node, index, rightmost);
     }
 }
@@ -247,7 +247,7 @@ static int leaf_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     const struct esk_btree_node *node = &edit->spot.node;
     uint16_t index = tree->path.index[0];
     if (edit->leaf == ESK_TREE_LEAF_DELETE) {
-        esk_btree_remove(node, index);
+        edit->remove(node, index);
         rows_add(tree, UINT32_MAX);
         return ESK_OK;
     }

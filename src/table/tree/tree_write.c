@@ -127,6 +127,7 @@ static int row_put(struct esk_tree *tree, const void *row, enum put_mode mode) {
     ESK_ASSERT(row != NULL);
     edit.leaf = ESK_TREE_LEAF_PUT;
     edit.rows.count = 1;
+    edit.rows.follow = NULL;
     return leaf_edit(tree, row, &edit, mode);
 }
 
@@ -169,6 +170,7 @@ int esk_tree_delete(struct esk_tree *tree, const void *key) {
     struct esk_tree_edit edit;
     ESK_ASSERT(key != NULL);
     edit.leaf = ESK_TREE_LEAF_DELETE;
+    edit.remove = esk_btree_remove;
     edit.rows.count = 0;
     return leaf_edit(tree, key, &edit, PUT_OLD);
 }
