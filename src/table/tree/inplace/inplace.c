@@ -108,9 +108,9 @@ static ESK_OUT_OF_LINE_WHERE_FAST int journal_write(struct esk_tree *tree,
 }
 
 int esk_inplace_write(struct esk_tree *tree, esk_address at, uint8_t *page,
-                      uint8_t level, uint32_t link, bool fresh) {
+                      uint8_t level, bool fresh) {
     const struct esk_region *region = &tree->ring.region;
-    esk_envelope_open(page, at, link);
+    esk_store_u32(page + ESK_ENVELOPE_SEQUENCE, at);
     esk_envelope_close_as(&region->envelope, (uint8_t)(ESK_PAGE_NODE + level),
                           page, esk_page_count(page));
     if (esk_tree_redirects(tree) && !fresh && at < esk_tree_batch(tree)->head) {
@@ -130,8 +130,8 @@ int esk_inplace_barrier(struct esk_tree *tree) {
 
 /// Writes the node to region page `at`.
 static int node_write(struct esk_tree *tree, struct esk_tree_work *work,
-                      esk_address at, uint32_t link, bool fresh) {
-    ESK_TRY(esk_inplace_write(tree, at, work->page, work->level, link, fresh));
+                      esk_address at, bool fresh) {
+    ESK_TRY(esk_inplace_write(tree, at, work->page, work->level, fresh));
     if (!esk_pool_holds(&tree->pool, work->frame, at)) {
         esk_pool_tag(&tree->pool, work->frame, at);
     }
@@ -142,9 +142,12 @@ static int node_write(struct esk_tree *tree, struct esk_tree_work *work,
 static ESK_FAST_FLAT int inplace_place(struct esk_tree *tree,
                                        struct esk_tree_work *work, bool root,
                                        esk_address *address) {
-    esk_address at = root ? (esk_address)ESK_INPLACE_ROOT : work->address;
-    uint32_t link = root ? ESK_PAGE_NONE : esk_page_aux(work->page);
-    ESK_TRY(node_write(tree, work, at, link, false));
+    esk_address at = work->address;
+    if (root) {
+        at = ESK_INPLACE_ROOT;
+        esk_inplace_link(work->page, ESK_PAGE_NONE);
+    }
+    ESK_TRY(node_write(tree, work, at, false));
     if (tree->now.root == ESK_ADDRESS_NONE) {
         /* A page that outlives the first root looks like those of a tree whose
            root is lost. */
@@ -165,9 +168,9 @@ static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
                          esk_address *left_address,
                          esk_address *right_address) {
     bool is_root = left->address == ESK_INPLACE_ROOT;
-    uint32_t link = is_root ? ESK_PAGE_NONE : esk_page_aux(left->page);
     *right_address = page_next(tree);
-    ESK_TRY(node_write(tree, right, *right_address, link, true));
+    esk_inplace_link(right->page, esk_page_aux(left->page)); /* a root: none */
+    ESK_TRY(node_write(tree, right, *right_address, true));
     ESK_TRY(esk_inplace_barrier(tree));
     tree->spares->count--;
     *left_address = is_root ? page_next(tree) : left->address;
@@ -175,7 +178,8 @@ static int inplace_split(struct esk_tree *tree, struct esk_tree_work *left,
         esk_tree_unpin(tree, left);
         return ESK_OK;
     }
-    ESK_TRY(node_write(tree, left, *left_address, *right_address, is_root));
+    esk_inplace_link(left->page, *right_address);
+    ESK_TRY(node_write(tree, left, *left_address, is_root));
     if (is_root) {
         tree->spares->count--;
     }

@@ -39,12 +39,16 @@ int esk_inplace_read(struct esk_tree *tree, esk_address at, uint8_t *page,
 int esk_inplace_slot_read(struct esk_tree *tree, esk_address at, uint8_t *page,
                           esk_address *home);
 
-/// Writes a page whose elements and count are filled in, atomically at power
-/// loss.
-/// link     its aux.
+/// Sets the node that a page names, to the right of its own.
+static inline void esk_inplace_link(uint8_t *page, uint32_t link) {
+    esk_store_u32(page + ESK_ENVELOPE_AUX, link);
+}
+
+/// Writes a page whose elements, count and link are filled in, atomically at
+/// power loss.
 /// fresh    nothing refers to the page yet: it needs no slot.
 int esk_inplace_write(struct esk_tree *tree, esk_address at, uint8_t *page,
-                      uint8_t level, uint32_t link, bool fresh);
+                      uint8_t level, bool fresh);
 
 /// Programs region page `at`; power loss may tear it.
 /// Returns  ESK_OK; ESK_E_IO; ESK_E_WORN.

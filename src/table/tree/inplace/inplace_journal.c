@@ -152,8 +152,8 @@ static int root_make(struct esk_tree *tree) {
     uint8_t frame = 0;
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
     memset(page, 0, esk_envelope_page_bytes(&tree->ring.region.envelope));
-    int status =
-        esk_inplace_write(tree, ESK_INPLACE_ROOT, page, 1, ESK_PAGE_NONE, true);
+    esk_inplace_link(page, ESK_PAGE_NONE);
+    int status = esk_inplace_write(tree, ESK_INPLACE_ROOT, page, 1, true);
     esk_pool_give(&tree->pool, frame);
     ESK_TRY(status);
     ESK_TRY(esk_region_barrier(&tree->ring.region));

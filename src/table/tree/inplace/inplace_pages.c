@@ -82,8 +82,8 @@ static int list_write(struct esk_tree *tree, uint8_t *page, uint16_t from,
     esk_store_u16(page + ESK_ENVELOPE_COUNT, (uint16_t)(spares->count + later));
     /* Splits that took earlier pages are complete before later ones begin. */
     ESK_TRY(esk_inplace_barrier(tree));
-    ESK_TRY(esk_inplace_write(tree, ESK_INPLACE_LIST, page, 0, ESK_PAGE_NONE,
-                              false));
+    esk_inplace_link(page, ESK_PAGE_NONE);
+    ESK_TRY(esk_inplace_write(tree, ESK_INPLACE_LIST, page, 0, false));
     return esk_inplace_barrier(tree);
 }
 
