@@ -207,8 +207,8 @@ struct esk_tree_rows {
     uint32_t count;
     uint32_t done; ///< rows that were put
     /// Puts the next rows of the put after the one at `index`, as long as they
-    /// belong in this node and fit. NULL for one row: a program that puts one at
-    /// a time does not link it.
+    /// belong in this node and fit. NULL for one row: a program that puts one
+    /// at a time does not link it.
     void (*follow)(struct esk_tree *tree, struct esk_tree_edit *edit,
                    const struct esk_btree_node *node, uint16_t index,
                    bool rightmost);
@@ -225,8 +225,8 @@ enum esk_tree_leaf_change {
 /// A change on its way up the path.
 struct esk_tree_edit {
     struct esk_tree_rows rows; ///< of ESK_TREE_LEAF_PUT
-    /// Of ESK_TREE_LEAF_DELETE: esk_btree_remove. A program that deletes no rows
-    /// does not link it.
+    /// Of ESK_TREE_LEAF_DELETE: esk_btree_remove. A program that deletes no
+    /// rows does not link it.
     void (*remove)(const struct esk_btree_node *node, uint16_t index);
     uint8_t leaf;  ///< enum esk_tree_leaf_change
     uint8_t level; ///< level where the change begins
