@@ -38,16 +38,6 @@ void esk_summary_widen(const struct esk_summary_column *columns, uint8_t count,
     summary_fill(columns, count, entry, 0);
 }
 
-/// Whether any bit from low to high is set.
-static bool summary_any(const uint8_t *bitmap, uint8_t low, uint8_t high) {
-    for (; low <= high; low++) {
-        if ((bitmap[low >> 3] & esk_summary_mask(low)) != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /// Whether no row of `part` can be within `range`. Compares bytes for every
 /// width: the first one that differs decides, most often the highest.
 static bool summary_excludes(const struct esk_summary_column *column,
@@ -83,7 +73,7 @@ static bool summary_excludes(const struct esk_summary_column *column,
         low = esk_summary_cell_of(&grid, lo, min, width);
         high = esk_summary_cell_of(&grid, hi, min, width);
     }
-    return !summary_any(max + width, low, high);
+    return esk_summary_set_from(max + width, low, (uint8_t)(high + 1u)) > high;
 }
 
 uint64_t esk_summary_matches(const struct esk_summary_column *columns,

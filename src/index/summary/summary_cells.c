@@ -39,6 +39,11 @@ void esk_summary_fit_zone(struct esk_summary_grid *grid, const uint8_t *part,
                           const struct esk_summary_column *column) {
     struct esk_summary_number span;
     uint8_t skip = ESK_SUMMARY_WIDE - 4;
+    if (ESK_FAST && column->width == 4) {
+        esk_summary_fit(grid, esk_load_u32(part + 4) - esk_load_u32(part),
+                        column->bitmap_bits);
+        return;
+    }
     esk_summary_subtract(&span, part + column->width, part, column->width);
     while (skip > 0 && span.byte[skip + 3] == 0) {
         skip--;
@@ -89,4 +94,29 @@ bool esk_summary_is_within(const uint8_t *part, uint8_t shift) {
         }
     }
     return (*part & (esk_summary_mask(shift) - 1u)) != 0;
+}
+
+/// The first cell from `cell` on whose bit is not that of `byte`; `end`.
+static uint8_t summary_other_than(const uint8_t *bitmap, uint8_t byte,
+                                  uint8_t cell, uint8_t end) {
+    while (cell < end) {
+        uint8_t rest = (uint8_t)((bitmap[cell >> 3] ^ byte) >> (cell & 7u));
+        if (rest != 0) {
+            for (; (rest & 1u) == 0; rest = (uint8_t)(rest >> 1)) {
+                cell++;
+            }
+            break;
+        }
+        cell = (uint8_t)((cell | 7u) + 1u);
+    }
+    return cell < end ? cell : end;
+}
+
+uint8_t esk_summary_set_from(const uint8_t *bitmap, uint8_t cell, uint8_t end) {
+    return summary_other_than(bitmap, 0, cell, end);
+}
+
+uint8_t esk_summary_clear_from(const uint8_t *bitmap, uint8_t cell,
+                               uint8_t end) {
+    return summary_other_than(bitmap, UINT8_MAX, cell, end);
 }

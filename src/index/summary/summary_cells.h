@@ -22,6 +22,7 @@
 #define ESK_INDEX_SUMMARY_CELLS_H
 
 #include "base/bytes.h"
+#include "base/inline.h"
 #include "index/summary/summary.h"
 
 enum { ESK_SUMMARY_WIDE = 8 };
@@ -69,6 +70,9 @@ esk_summary_is_learned(const struct esk_summary_column *column) {
 
 static inline bool esk_summary_is_below(const uint8_t *a, const uint8_t *b,
                                         uint8_t width) {
+    if (ESK_HOST && width == 4) {
+        return esk_load_u32(a) < esk_load_u32(b);
+    }
     while (width > 0) {
         width--;
         if (a[width] != b[width]) {
@@ -117,5 +121,11 @@ uint32_t esk_summary_window(const uint8_t *value, uint8_t width, uint8_t shift);
 /// Whether the value at `part` has a bit below `shift`: as a zone's min it is
 /// then behind the begin of its step.
 bool esk_summary_is_within(const uint8_t *part, uint8_t shift);
+
+/// The first cell from `cell` on that is set, or clear; `end` if none is before
+/// it.
+uint8_t esk_summary_set_from(const uint8_t *bitmap, uint8_t cell, uint8_t end);
+uint8_t esk_summary_clear_from(const uint8_t *bitmap, uint8_t cell,
+                               uint8_t end);
 
 #endif

@@ -14,6 +14,10 @@
 #include "base/order.h"
 
 static void summary_put(uint8_t *bytes, uint8_t width, uint32_t value) {
+    if (ESK_HOST && width == 4) {
+        esk_store_u32(bytes, value);
+        return;
+    }
     for (uint8_t i = 0; i < width; i++) {
         bytes[i] = (uint8_t)(value & 0xFFu);
         value >>= 8;
@@ -67,16 +71,23 @@ static void summary_zone_of_ints(const struct esk_summary_values *values,
     *most = max;
 }
 
-/// The learned cells of 4-byte integers.
+/// The learned cells of 4-byte integers, added to the empty `bitmap`. A host
+/// has all bits in a register.
 static void summary_cells_of_ints(const struct esk_summary_values *values,
                                   const struct esk_summary_grid *grid,
-                                  uint32_t base, uint8_t *bitmap) {
+                                  uint32_t base, uint8_t *bitmap,
+                                  uint8_t bytes) {
     const uint8_t *value = values->first;
     uint16_t stride = values->stride;
+    uint64_t bits = 0;
     for (uint16_t i = values->count; i > 0; i--) {
         uint8_t cell = esk_summary_cell(grid, esk_load_u32(value) - base);
-        bitmap[cell >> 3] |= esk_summary_mask(cell);
+        bits |= ESK_HOST ? (uint64_t)1 << cell : 0u;
+        bitmap[cell >> 3] |= (uint8_t)(ESK_HOST ? 0u : esk_summary_mask(cell));
         value += stride;
+    }
+    for (; ESK_HOST && bytes > 0; bytes--, bits >>= 8) {
+        *bitmap++ = (uint8_t)(bits & UINT8_MAX);
     }
 }
 
@@ -113,7 +124,8 @@ static void summary_fold_narrow(const struct esk_summary_column *column,
     esk_summary_fit(&grid, max - min, column->bitmap_bits);
     if (is_int && column->edges == NULL) {
         /* order - min, whether or not the sign bit is flipped in both. */
-        summary_cells_of_ints(values, &grid, min ^ flip, bitmap);
+        summary_cells_of_ints(values, &grid, min ^ flip, bitmap,
+                              esk_summary_bitmap_bytes(column));
         return;
     }
     left = *values;

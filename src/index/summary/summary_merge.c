@@ -6,17 +6,18 @@
 
 #include "index/summary/summary_cells.h"
 
-#include "base/inline.h"
-
-/// Widens the zone of `part` by that of `other`.
-static void summary_merge_zone(uint8_t *part, const uint8_t *other,
+/// Widens the zone of `part` by that of `other`. Returns whether it changed.
+static bool summary_merge_zone(uint8_t *part, const uint8_t *other,
                                uint8_t width) {
-    if (esk_summary_is_below(other, part, width)) {
+    bool is_below = esk_summary_is_below(other, part, width);
+    bool is_above = esk_summary_is_below(part + width, other + width, width);
+    if (is_below) {
         memcpy(part, other, width);
     }
-    if (esk_summary_is_below(part + width, other + width, width)) {
+    if (is_above) {
         memcpy(part + width, other + width, width);
     }
+    return is_below || is_above;
 }
 
 void esk_summary_merge_zones(const struct esk_summary_column *columns,
@@ -25,7 +26,7 @@ void esk_summary_merge_zones(const struct esk_summary_column *columns,
     for (uint8_t i = 0; i < count; i++) {
         uint8_t width = columns[i].width;
         if (!esk_summary_is_below(entry + width, entry, width)) {
-            summary_merge_zone(zones, entry, width);
+            (void)summary_merge_zone(zones, entry, width);
         }
         zones += width + width;
         entry += esk_summary_part_bytes(&columns[i]);
@@ -99,36 +100,44 @@ static void summary_spread(const struct summary_overlay *overlay,
     }
 }
 
+/// Lays the grid of the zone `other` over that of `part`, which contains it.
+static void summary_lay(const struct esk_summary_column *column,
+                        const uint8_t *part, const uint8_t *other,
+                        struct summary_overlay *overlay) {
+    struct esk_summary_number distance;
+    esk_summary_fit_zone(&overlay->to, part, column);
+    esk_summary_fit_zone(&overlay->from, other, column);
+    uint8_t shift = esk_summary_shift(&overlay->to);
+    overlay->unit = (uint8_t)(shift > 7 ? shift - 7u : 0u);
+    if (ESK_FAST && column->width == 4) {
+        uint32_t words = esk_load_u32(other) - esk_load_u32(part);
+        uint32_t start = words >> overlay->unit;
+        overlay->start = (uint16_t)(start & 0xFFFFu);
+        overlay->carry = start << overlay->unit != words;
+        return;
+    }
+    esk_summary_subtract(&distance, other, part, column->width);
+    overlay->start = (uint16_t)(esk_summary_window(distance.byte, column->width,
+                                                   overlay->unit) &
+                                0xFFFFu);
+    overlay->carry = esk_summary_is_within(distance.byte, overlay->unit);
+}
+
 /// Adds the learned cells of `other`, whose zone is within that of `part`.
 static void summary_add_cells(const struct esk_summary_column *column,
                               uint8_t *part, const uint8_t *other) {
     struct summary_overlay overlay;
-    struct esk_summary_number distance;
-    uint8_t width = column->width;
-    const uint8_t *bits = other + width + width;
-    esk_summary_fit_zone(&overlay.to, part, column);
-    esk_summary_fit_zone(&overlay.from, other, column);
-    uint8_t shift = esk_summary_shift(&overlay.to);
-    overlay.unit = (uint8_t)(shift > 7 ? shift - 7u : 0u);
-    esk_summary_subtract(&distance, other, part, width);
-    overlay.start =
-        (uint16_t)(esk_summary_window(distance.byte, width, overlay.unit) &
-                   0xFFFFu);
-    overlay.carry = esk_summary_is_within(distance.byte, overlay.unit);
-    uint8_t first = 0;
-    bool was_set = false;
-    for (uint8_t cell = 0; cell <= column->bitmap_bits; cell++) {
-        bool is_set = cell < column->bitmap_bits &&
-                      (bits[cell >> 3] & esk_summary_mask(cell)) != 0;
-        if (is_set && !was_set) {
-            first = cell;
-        } else if (was_set && !is_set) {
-            summary_spread(&overlay,
-                           summary_step_of(&overlay.from, first, column),
-                           summary_step_of(&overlay.from, cell, column),
-                           part + width + width);
-        }
-        was_set = is_set;
+    uint8_t zone = (uint8_t)(column->width << 1);
+    uint8_t cells = column->bitmap_bits;
+    const uint8_t *bits = other + zone;
+    summary_lay(column, part, other, &overlay);
+    uint8_t cell = esk_summary_set_from(bits, 0, cells);
+    while (cell < cells) {
+        uint8_t end = esk_summary_clear_from(bits, cell, cells);
+        summary_spread(&overlay, summary_step_of(&overlay.from, cell, column),
+                       summary_step_of(&overlay.from, end, column),
+                       part + zone);
+        cell = esk_summary_set_from(bits, end, cells);
     }
 }
 
@@ -137,14 +146,13 @@ static void summary_merge_cells(const struct esk_summary_column *column,
                                 uint8_t *part, const uint8_t *other) {
     uint8_t old[3 * ESK_SUMMARY_WIDE];
     uint8_t zone = (uint8_t)(column->width << 1);
-    memcpy(old, part, esk_summary_part_bytes(column));
-    summary_merge_zone(part, other, column->width);
-    if (memcmp(old, part, zone) != 0) {
-        memset(part + zone, 0, esk_summary_bitmap_bytes(column));
+    uint8_t bytes = esk_summary_bitmap_bytes(column);
+    memcpy(old, part, (size_t)zone + bytes);
+    if (summary_merge_zone(part, other, column->width)) {
+        memset(part + zone, 0, bytes);
         summary_add_cells(column, part, old);
     }
-    if (!esk_bytes_are(part + zone, esk_summary_bitmap_bytes(column),
-                       UINT8_MAX)) {
+    if (!esk_bytes_are(part + zone, bytes, UINT8_MAX)) {
         summary_add_cells(column, part, other);
     }
 }
@@ -193,7 +201,7 @@ static void summary_merge_part(const struct esk_summary_column *column,
                memcmp(part, other, zone) != 0) {
         summary_merge_cells(column, part, other);
     } else {
-        summary_merge_zone(part, other, width);
+        (void)summary_merge_zone(part, other, width);
         summary_merge_bits(part + zone, other + zone,
                            esk_summary_bitmap_bytes(column));
     }
