@@ -100,6 +100,7 @@ CFLAGS_libraries_test := -O2
 
 CC_shape := gcc
 CFLAGS_shape := -O1 -g1 -DESK_ASSERTS=1 -DESK_COUNTERS=0 \
+    -DESK_ADDRESS_BITS=16 -Wno-conversion \
     -DESK_SHAPE_DEVICE=shape_device \
     '-DESK_SHAPE="test/shape/log_shape.h"'
 

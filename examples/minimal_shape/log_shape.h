@@ -35,6 +35,7 @@ _Static_assert(sizeof(struct log_row) == 16,
      .programs_per_page_max = 0, \
      .erased_value = 0xFF}
 #define ESK_SHAPE_KEEPS_MARKS 0
+#define ESK_SHAPE_PAGES 4096
 #define ESK_SHAPE_VOLUME \
     {.seed = 0xC45441E1u, \
      .commit = 2u, \

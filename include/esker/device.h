@@ -55,11 +55,10 @@ typedef uint32_t esk_page_id;
 #endif
 
 /* ESK_SHAPE_PAGES are those of the device: if they are few, an address takes
-   two registers of an 8-bit chip instead of four. A series that is compiled
-   with its shape has positions of its ring as addresses, which only rise. */
+   two registers of an 8-bit chip instead of four. */
 #ifndef ESK_ADDRESS_BITS
-#if defined(ESK_SHAPE_PAGES) && !defined(ESK_SHAPE_SERIES) &&                  \
-    SIZE_MAX == UINT16_MAX && ESK_SHAPE_PAGES < UINT16_MAX
+#if defined(ESK_SHAPE_PAGES) && SIZE_MAX == UINT16_MAX &&                      \
+    ESK_SHAPE_PAGES < UINT16_MAX
 #define ESK_ADDRESS_BITS 16
 #else
 #define ESK_ADDRESS_BITS 32
@@ -74,6 +73,16 @@ typedef uint16_t esk_address;
 #else
 typedef uint32_t esk_address;
 #define ESK_ADDRESS_NONE UINT32_MAX
+#endif
+
+/// What a page in RAM is told by: an address; in a program with a series' shape
+/// a position of its only ring, which only rises.
+#ifdef ESK_SHAPE_SERIES
+typedef uint32_t esk_tag;
+#define ESK_TAG_NONE UINT32_MAX
+#else
+typedef esk_address esk_tag;
+#define ESK_TAG_NONE ESK_ADDRESS_NONE
 #endif
 
 enum {

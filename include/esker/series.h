@@ -331,15 +331,15 @@ struct esk_series_plan {
 struct esk_series_cursor {
     /// What it was opened on; NULL: nothing.
     const struct esk_series *series;
-    const uint8_t *next;     ///< the next row, in a frame; if packed, the page
-    const esk_address *held; ///< the tag of that frame; NULL: none yet
-    esk_address tag;         ///< device page of `position`
-    uint32_t drops;          ///< of the table when that page was entered
-    uint32_t position;       ///< data page the cursor is on; head: rows in RAM
-    uint16_t left;           ///< rows from `next` on that are wanted
-    uint8_t step_pages;      ///< of the query; 0: no limit
-    uint8_t budget;          ///< pages that the call may still read
-    uint32_t end; ///< ordinal after these rows; backward: before them
+    const uint8_t *next; ///< the next row, in a frame; if packed, the page
+    const esk_tag *held; ///< the tag of that frame; NULL: none yet
+    esk_tag tag;         ///< device page of `position`
+    uint32_t drops;      ///< of the table when that page was entered
+    uint32_t position;   ///< data page the cursor is on; head: rows in RAM
+    uint16_t left;       ///< rows from `next` on that are wanted
+    uint8_t step_pages;  ///< of the query; 0: no limit
+    uint8_t budget;      ///< pages that the call may still read
+    uint32_t end;        ///< ordinal after these rows; backward: before them
     bool backward;
     bool impossible; ///< no row can match
     bool by_value;   ///< a value index narrows the pages

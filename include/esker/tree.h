@@ -192,10 +192,10 @@ struct esk_tree_path {
 struct esk_tree_cursor {
     /// What it was opened on; NULL: nothing.
     const struct esk_tree *tree;
-    const uint8_t *next;     ///< the next row, in a frame
-    const esk_address *held; ///< tag of the frame that had its leaf last; NULL
-    uint16_t left;           ///< rows from `next` on that are wanted
-    uint8_t resume;          ///< level where the path goes on down; 0: the end
+    const uint8_t *next; ///< the next row, in a frame
+    const esk_tag *held; ///< tag of the frame that had its leaf last; NULL
+    uint16_t left;       ///< rows from `next` on that are wanted
+    uint8_t resume;      ///< level where the path goes on down; 0: the end
     bool backward;
     bool has_last;  ///< `last` is the key of the row returned last, or
     bool from_last; ///< where readable keys begin again

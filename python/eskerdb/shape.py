@@ -337,10 +337,10 @@ def _parts(table: Table, has_sync: bool) -> str:
 
 
 def _pages(volume: Volume, table: Table) -> str:
-    """Returns how many pages the device has, where a table's addresses are
-    pages: the positions of other tables rise forever.
+    """Returns how many pages the device has. The addresses of a tree on a
+    copy-on-write store are positions, which rise forever.
     """
-    if table.kind == "series" or table.store in ("wandering", "mu", "tnc"):
+    if table.store in ("wandering", "mu", "tnc"):
         return ""
     geometry = volume.geometry
     pages = geometry.block_count * geometry.block_pages

@@ -62,9 +62,9 @@ uint8_t *esk_pool_page(const struct esk_pool *pool, uint8_t frame) {
 
 /// esk_pool_find, inlined. The newest frame is looked at first, but in a fast
 /// build for a chip: there frames are few.
-static inline uint8_t find(const struct esk_pool *pool, esk_address tag,
+static inline uint8_t find(const struct esk_pool *pool, esk_tag tag,
                            uint8_t class_) {
-    const esk_address *tags = esk_pool_tags(pool, class_);
+    const esk_tag *tags = esk_pool_tags(pool, class_);
     uint8_t frames = esk_pool_frames(pool);
     uint8_t newest =
         esk_pool_at(pool, esk_pool_order(pool, class_), (uint8_t)(frames - 1u));
@@ -79,13 +79,13 @@ static inline uint8_t find(const struct esk_pool *pool, esk_address tag,
     return ESK_POOL_FRAME_NONE;
 }
 
-ESK_APART uint8_t esk_pool_find(const struct esk_pool *pool, esk_address tag,
+ESK_APART uint8_t esk_pool_find(const struct esk_pool *pool, esk_tag tag,
                                 uint8_t class_) {
     return find(pool, tag, class_);
 }
 
 void esk_pool_move(struct esk_pool *pool, uint8_t frame, uint8_t class_,
-                   esk_address tag) {
+                   esk_tag tag) {
     uint8_t *order = esk_pool_order(pool, class_);
     int8_t step = 1;
     if (tag != ESK_POOL_TAG_NONE) {
@@ -104,7 +104,7 @@ uint8_t esk_pool_place(const uint8_t *order, uint8_t frame) {
     return place;
 }
 
-bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, esk_address tag,
+bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, esk_tag tag,
                         uint8_t **page) {
     if (frame >= esk_pool_frames(pool) || !esk_pool_holds(pool, frame, tag)) {
         return false;
@@ -117,7 +117,7 @@ bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, esk_address tag,
     return true;
 }
 
-ESK_HOST_FLAT int esk_pool_pin(struct esk_pool *pool, esk_address tag,
+ESK_HOST_FLAT int esk_pool_pin(struct esk_pool *pool, esk_tag tag,
                                uint8_t class_, esk_pool_load *load,
                                void *context, uint8_t **page, uint8_t *frame) {
     ESK_ASSERT(tag != ESK_POOL_TAG_NONE && class_ < esk_pool_classes(pool));
@@ -166,7 +166,7 @@ int esk_pool_take(struct esk_pool *pool, uint8_t **page, uint8_t *frame) {
 }
 
 ESK_OUT_OF_LINE_WHERE_FAST void esk_pool_tag(struct esk_pool *pool,
-                                             uint8_t frame, esk_address tag) {
+                                             uint8_t frame, esk_tag tag) {
     ESK_ASSERT(frame < esk_pool_frames(pool) && pool->pins[frame] > 0);
     esk_pool_forget(pool, tag);
     for (uint8_t i = 0; i < esk_pool_classes(pool); i++) {
@@ -174,12 +174,12 @@ ESK_OUT_OF_LINE_WHERE_FAST void esk_pool_tag(struct esk_pool *pool,
     }
 }
 
-void esk_pool_rename(struct esk_pool *pool, uint8_t frame, esk_address from,
-                     esk_address to) {
+void esk_pool_rename(struct esk_pool *pool, uint8_t frame, esk_tag from,
+                     esk_tag to) {
     ESK_ASSERT(frame < esk_pool_frames(pool) && pool->pins[frame] > 0);
     esk_pool_forget(pool, to);
     for (uint8_t i = 0; i < esk_pool_classes(pool); i++) {
-        esk_address *tags = esk_pool_tags(pool, i);
+        esk_tag *tags = esk_pool_tags(pool, i);
         tags[frame] = tags[frame] == from ? to : tags[frame];
     }
 }
@@ -188,15 +188,14 @@ void esk_pool_give(struct esk_pool *pool, uint8_t frame) {
     esk_pool_unpin(pool, frame);
 }
 
-void esk_pool_forget_slot(struct esk_pool *pool, esk_address tag,
-                          uint8_t class_) {
+void esk_pool_forget_slot(struct esk_pool *pool, esk_tag tag, uint8_t class_) {
     uint8_t frame = esk_pool_find(pool, tag, class_);
     if (frame != ESK_POOL_FRAME_NONE) {
         esk_pool_move(pool, frame, class_, ESK_POOL_TAG_NONE);
     }
 }
 
-void esk_pool_forget(struct esk_pool *pool, esk_address tag) {
+void esk_pool_forget(struct esk_pool *pool, esk_tag tag) {
     for (uint8_t i = 0; i < esk_pool_classes(pool); i++) {
         esk_pool_forget_slot(pool, tag, i);
     }

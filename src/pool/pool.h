@@ -37,11 +37,11 @@
 enum { ESK_POOL_CLASS_COUNT_MAX = 8, ESK_POOL_FRAME_COUNT_MAX = 255 };
 
 /// The tag of an empty slot; no page has it.
-#define ESK_POOL_TAG_NONE ESK_ADDRESS_NONE
+#define ESK_POOL_TAG_NONE ESK_TAG_NONE
 
 /// Fills `page` with the page tagged `tag`, verified.
 /// Returns ESK_OK, or the status that esk_pool_pin shall return.
-typedef int esk_pool_load(void *context, esk_address tag, uint8_t *page);
+typedef int esk_pool_load(void *context, esk_tag tag, uint8_t *page);
 
 /// Bytes of arena for a pool: pages, a tag and a list place for each slot, a
 /// pin count for each frame. A constant expression when its arguments are.
@@ -55,7 +55,7 @@ struct esk_pool;
 /// class does not link them.
 struct esk_pool_slots {
     /// esk_pool_pin.
-    int (*pin)(struct esk_pool *pool, esk_address tag, uint8_t class_,
+    int (*pin)(struct esk_pool *pool, esk_tag tag, uint8_t class_,
                esk_pool_load *load, void *context, uint8_t **page,
                uint8_t *frame);
     /// Moves the slots of `frame` above class 0 that are worth it to other
@@ -66,10 +66,10 @@ struct esk_pool_slots {
 /// A pool. The caller owns it; the fields are the pool's. Anyone may read and
 /// zero the counters.
 struct esk_pool {
-    esk_address *tags; ///< [class][frame]
-    uint8_t *pages;    ///< [frame], page_bytes each
-    uint8_t *pins;     ///< [frame]; then the lists, [class][place]: frames,
-                       ///< least recently used first
+    esk_tag *tags;  ///< [class][frame]
+    uint8_t *pages; ///< [frame], page_bytes each
+    uint8_t *pins;  ///< [frame]; then the lists, [class][place]: frames,
+                    ///< least recently used first
     const struct esk_pool_slots *slots; ///< NULL for one class
     const uint16_t *class_offsets;      ///< borrowed; NULL for one class
     uint32_t hits;                      ///< pins served from RAM
@@ -144,20 +144,20 @@ void esk_pool_init_classes(struct esk_pool *pool, void *memory,
 /// Keeps    the slot until the frame is unpinned; pins nest.
 /// Costs    at most one load; frames * classes tag compares; with several
 ///          classes at most one slot copy a class.
-int esk_pool_pin(struct esk_pool *pool, esk_address tag, uint8_t class_,
+int esk_pool_pin(struct esk_pool *pool, esk_tag tag, uint8_t class_,
                  esk_pool_load *load, void *context, uint8_t **page,
                  uint8_t *frame);
 
 /// The same without a search, for a caller that knows which frame page `tag`
 /// was in last; any number is allowed. For pools of one class. Returns false
 /// when the page is not there, and pins nothing.
-bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, esk_address tag,
+bool esk_pool_pin_frame(struct esk_pool *pool, uint8_t frame, esk_tag tag,
                         uint8_t **page);
 
 /// Whether `frame`, from an earlier pin, still has page `tag`. For pools of one
 /// class.
 static inline bool esk_pool_holds(const struct esk_pool *pool, uint8_t frame,
-                                  esk_address tag) {
+                                  esk_tag tag) {
     return esk_words_equal(pool->tags[frame], tag);
 }
 
@@ -195,23 +195,22 @@ int esk_pool_take(struct esk_pool *pool, uint8_t **page, uint8_t *frame);
 /// Sets page `tag` as the page of the taken `frame`, in every class. Older
 /// slots of that page are dropped. May be called again when the bytes were
 /// written to another page.
-void esk_pool_tag(struct esk_pool *pool, uint8_t frame, esk_address tag);
+void esk_pool_tag(struct esk_pool *pool, uint8_t frame, esk_tag tag);
 
 /// Renames page `from`, in `frame`, to page `to`. Its dropped slots stay
 /// dropped.
-void esk_pool_rename(struct esk_pool *pool, uint8_t frame, esk_address from,
-                     esk_address to);
+void esk_pool_rename(struct esk_pool *pool, uint8_t frame, esk_tag from,
+                     esk_tag to);
 
 /// Releases a taken frame; without a tag it is empty.
 void esk_pool_give(struct esk_pool *pool, uint8_t frame);
 
 /// Drops page `tag`, for instance because its block is erased. Its pinned
 /// frames keep their bytes until they are unpinned.
-void esk_pool_forget(struct esk_pool *pool, esk_address tag);
+void esk_pool_forget(struct esk_pool *pool, esk_tag tag);
 
 /// Drops one slot of page `tag`, for instance a node that was replaced.
-void esk_pool_forget_slot(struct esk_pool *pool, esk_address tag,
-                          uint8_t class_);
+void esk_pool_forget_slot(struct esk_pool *pool, esk_tag tag, uint8_t class_);
 
 /// Drops every page.
 void esk_pool_forget_all(struct esk_pool *pool);

@@ -22,8 +22,8 @@ static inline uint16_t esk_pool_below(const struct esk_pool *pool,
 }
 
 /// Tags of the class's slots, by frame.
-static inline esk_address *esk_pool_tags(const struct esk_pool *pool,
-                                         uint8_t class_) {
+static inline esk_tag *esk_pool_tags(const struct esk_pool *pool,
+                                     uint8_t class_) {
     return pool->tags + esk_pool_below(pool, class_);
 }
 
@@ -60,13 +60,12 @@ static inline void esk_pool_shift(const struct esk_pool *pool, uint8_t *at,
 }
 
 /// The frame whose slot of `class_` has page `tag`; ESK_POOL_FRAME_NONE.
-uint8_t esk_pool_find(const struct esk_pool *pool, esk_address tag,
-                      uint8_t class_);
+uint8_t esk_pool_find(const struct esk_pool *pool, esk_tag tag, uint8_t class_);
 
 /// Tags the slot and makes it the youngest of its class; without a tag
 /// (ESK_POOL_TAG_NONE) the oldest.
 void esk_pool_move(struct esk_pool *pool, uint8_t frame, uint8_t class_,
-                   esk_address tag);
+                   esk_tag tag);
 
 /// Place of `frame` in the list `order`.
 uint8_t esk_pool_place(const uint8_t *order, uint8_t frame);

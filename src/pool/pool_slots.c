@@ -23,7 +23,7 @@
 /// change places in the list. Does nothing when it is that slot, or empty: an
 /// empty slot is among the oldest.
 static void pool_migrate(struct esk_pool *pool, uint8_t frame, uint8_t class_) {
-    esk_address *tags = esk_pool_tags(pool, class_);
+    esk_tag *tags = esk_pool_tags(pool, class_);
     uint8_t *order = esk_pool_order(pool, class_);
     uint8_t oldest = esk_pool_oldest(pool, order);
     uint8_t victim = order[oldest];
@@ -50,8 +50,7 @@ static void pool_spread(struct esk_pool *pool, uint8_t frame) {
 /// Before page `tag` is loaded for `class_`: its slots in the classes below
 /// make room (step i). A slot in a pinned frame stays, and the loaded copy gets
 /// no tag: its bit is set in the result.
-static uint8_t pool_leave(struct esk_pool *pool, esk_address tag,
-                          uint8_t class_) {
+static uint8_t pool_leave(struct esk_pool *pool, esk_tag tag, uint8_t class_) {
     uint8_t kept = 0;
     for (uint8_t i = 0; i < class_; i++) {
         uint8_t frame = esk_pool_find(pool, tag, i);
@@ -69,9 +68,8 @@ static uint8_t pool_leave(struct esk_pool *pool, esk_address tag,
 
 /// Loads page `tag` into a frame and pins it; the caller sets the slots' tags.
 /// Returns as esk_pool_pin.
-static int pool_fill(struct esk_pool *pool, esk_address tag,
-                     esk_pool_load *load, void *context, uint8_t **page,
-                     uint8_t *frame) {
+static int pool_fill(struct esk_pool *pool, esk_tag tag, esk_pool_load *load,
+                     void *context, uint8_t **page, uint8_t *frame) {
     uint8_t found = esk_pool_evict(pool);
     if (found == ESK_POOL_FRAME_NONE) {
         return ESK_E_NO_MEMORY;
@@ -87,7 +85,7 @@ static int pool_fill(struct esk_pool *pool, esk_address tag,
     return status;
 }
 
-static int pool_pin(struct esk_pool *pool, esk_address tag, uint8_t class_,
+static int pool_pin(struct esk_pool *pool, esk_tag tag, uint8_t class_,
                     esk_pool_load *load, void *context, uint8_t **page,
                     uint8_t *frame) {
     uint8_t found = esk_pool_find(pool, tag, class_);

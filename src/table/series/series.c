@@ -14,7 +14,7 @@ struct page_source {
     uint32_t position;
 };
 
-static ESK_APART int page_load(void *context, esk_address tag, uint8_t *page) {
+static ESK_APART int page_load(void *context, esk_tag tag, uint8_t *page) {
     const struct page_source *source = context;
     const struct esk_region *region = &source->ring->region;
     esk_address id = ESK_SHAPED_RING(esk_ring_page(source->ring, tag), tag);
@@ -38,7 +38,7 @@ static ESK_APART int page_load(void *context, esk_address tag, uint8_t *page) {
 /// esk_series_pin when a frame had another ring's page: reads it again.
 static ESK_OUT_OF_LINE_WHERE_FAST int pin_again(struct esk_series *series,
                                                 struct page_source *source,
-                                                esk_address tag, uint8_t **page,
+                                                esk_tag tag, uint8_t **page,
                                                 uint8_t *frame) {
     esk_pool_unpin(&series->pool, *frame);
     esk_pool_forget(&series->pool, tag);
@@ -56,7 +56,7 @@ ESK_FAST_FLAT int esk_series_pin(struct esk_series *series,
     }
     /* Positions, if there is one ring: then a frame has no page of another
        ring or of a lap ago. */
-    esk_address tag = ESK_SHAPED_RING(position, esk_ring_page(ring, position));
+    esk_tag tag = ESK_SHAPED_RING(position, esk_ring_page(ring, position));
     ESK_TRY(
         esk_pool_pin(&series->pool, tag, 0, page_load, &source, page, frame));
     return ESK_SHAPED_RING(true, esk_ring_owns(ring, *page, position))

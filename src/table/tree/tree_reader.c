@@ -31,7 +31,7 @@ _Static_assert(sizeof(struct tree_reader) <=
                    ESK_TREE_READER_ARENA_BYTES(0, 0, 0, 0),
                "esker/arena.h says so");
 
-static int reader_load(void *context, esk_address tag, uint8_t *page) {
+static int reader_load(void *context, esk_tag tag, uint8_t *page) {
     const struct esk_tree_load *load = context;
     struct tree_reader *reader = (struct tree_reader *)load->tree;
     uint32_t at = tag;

@@ -66,7 +66,7 @@ int esk_inplace_slot_read(struct esk_tree *tree, esk_address at, uint8_t *page,
     return *home == ESK_INPLACE_JOURNAL || *home >= at ? ESK_E_CORRUPT : ESK_OK;
 }
 
-static ESK_FAST_FLAT int inplace_load(void *context, esk_address tag,
+static ESK_FAST_FLAT int inplace_load(void *context, esk_tag tag,
                                       uint8_t *page) {
     const struct esk_tree_load *load = context;
     struct esk_tree *tree = load->tree;

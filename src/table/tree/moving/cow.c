@@ -67,7 +67,7 @@ static int page_append(struct esk_tree *tree, uint8_t frame, uint8_t low,
     return ESK_OK;
 }
 
-static int cow_load(void *context, esk_address tag, uint8_t *page) {
+static int cow_load(void *context, esk_tag tag, uint8_t *page) {
     const struct esk_tree_load *load = context;
     struct esk_tree *tree = load->tree;
     bool verify =

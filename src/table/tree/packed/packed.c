@@ -118,7 +118,7 @@ static int page_read(const struct esk_tree *tree, uint32_t position) {
     return status;
 }
 
-static int packed_load(void *context, esk_address tag, uint8_t *frame) {
+static int packed_load(void *context, esk_tag tag, uint8_t *frame) {
     const struct esk_tree_load *load = context;
     struct esk_tree *tree = load->tree;
     const struct esk_btree_layout *layout = esk_tree_layout(tree);
