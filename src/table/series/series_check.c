@@ -138,20 +138,19 @@ static void ordinal_check(struct check *check, uint32_t first) {
     check->unread = 0;
 }
 
-/// The position from which on the ring has to have pages: blocks are dropped
-/// for those erased ahead, unless the ring refuses, and below the tail that the
-/// catalog has.
+/// The position from which on the ring has to have pages: at most a lap back,
+/// less the blocks erased ahead, for which a ring that does not refuse drops
+/// others; and not below the tail that the catalog has.
 static uint32_t kept_by_rule(struct esk_series *series, struct check *check) {
     const struct esk_ring *ring = &series->data;
     uint32_t pages = esk_volume_geometry(ring->region.volume)->block_pages;
-    uint32_t due = esk_ring_block_from(ring, ring->head) + AHEAD_MAX * pages;
+    uint32_t ahead = esk_ring_refuses(ring) ? 0 : AHEAD_MAX * pages;
+    uint32_t due = esk_ring_block_from(ring, ring->head) + ahead;
     uint8_t *page = NULL;
     uint8_t frame = 0;
     struct esk_table_info info;
     struct esk_series_options options = {.tail = 0};
-    due = !esk_ring_refuses(ring) && due > esk_ring_pages(ring)
-              ? due - esk_ring_pages(ring)
-              : 0;
+    due = due > esk_ring_pages(ring) ? due - esk_ring_pages(ring) : 0;
     if (esk_floor(series) == 0) {
         return due;
     }
