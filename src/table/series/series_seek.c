@@ -143,14 +143,15 @@ seek_from(struct esk_series *series, esk_key key, uint32_t at, int tried,
         probe = (uint8_t)(probe < UINT8_MAX ? probe + 1 : probe);
         at = seek_next(&seek, probe, seek.low > low);
     }
+    /* Whether rows below the oldest readable row existed is unknown, unless it
+       is the table's first. */
+    bool gap = seek.found ? esk_ordinals(seek.best_end, seek.high_first) > 0
+                          : seek.damaged && seek.high_first != 0;
     if (missing != NULL) {
-        /* Whether rows below the oldest readable row existed is unknown, unless
-           it is the table's first. */
-        *missing = seek.found ? esk_ordinals(seek.best_end, seek.high_first) > 0
-                              : seek.damaged && seek.high_first != 0;
-        if (*missing && seek.failure != ESK_OK) {
-            return seek.failure; /* the rows may be on the page not read */
-        }
+        *missing = gap;
+    }
+    if (gap && seek.failure != ESK_OK) {
+        return seek.failure; /* the rows may be on the page not read */
     }
     if (ESK_SHAPED(false, true)) {
         place->end = seek.high;
