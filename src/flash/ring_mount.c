@@ -482,7 +482,9 @@ int esk_ring_mount(struct esk_ring *ring, struct esk_volume *volume,
     esk_ring_open_none(ring);
     search_make(&search, ring, page);
     ring_empty(ring, hint);
-    bool found = origin_find(&search, hint, false);
+    /* A wrong read may hide the only page. */
+    bool found =
+        origin_find(&search, hint, false) || origin_find(&search, hint, false);
     head_search(&search, found);
     if (ring->head < hint) { /* only dropped pages are left */
         ring_empty(ring, hint);
