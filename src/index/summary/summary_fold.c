@@ -91,8 +91,8 @@ static void summary_cells_of_ints(const struct esk_summary_values *values,
     }
 }
 
-/// Fills the empty `part` from values of up to 4 bytes. 4-byte integers, the
-/// most common columns, have loops of their own.
+/// Fills `part` from values of up to 4 bytes; without one it is empty. 4-byte
+/// integers, the most common columns, have loops of their own.
 static void summary_fold_narrow(const struct esk_summary_column *column,
                                 uint8_t *part,
                                 const struct esk_summary_values *values) {
@@ -113,12 +113,10 @@ static void summary_fold_narrow(const struct esk_summary_column *column,
             max = order > max ? order : max;
         }
     }
-    if (min > max) {
-        return;
-    }
     summary_put(part, width, min);
     summary_put(part + width, width, max);
-    if (column->bitmap_bits == 0) {
+    memset(bitmap, 0, esk_summary_bitmap_bytes(column));
+    if (min > max || column->bitmap_bits == 0) {
         return;
     }
     esk_summary_fit(&grid, max - min, column->bitmap_bits);
@@ -137,7 +135,7 @@ static void summary_fold_narrow(const struct esk_summary_column *column,
     }
 }
 
-/// Fills the empty `part` from values of 8 bytes.
+/// Fills `part` from values of 8 bytes.
 static void summary_fold_wide(const struct esk_summary_column *column,
                               uint8_t *part,
                               const struct esk_summary_values *values) {
@@ -147,6 +145,7 @@ static void summary_fold_wide(const struct esk_summary_column *column,
     uint8_t *min = part;
     uint8_t *max = part + ESK_SUMMARY_WIDE;
     uint8_t *bitmap = max + ESK_SUMMARY_WIDE;
+    esk_summary_clear(column, 1, part);
     for (uint16_t i = values->count; i > 0; i--, value += values->stride) {
         if (!esk_order_bytes(column->type, ESK_SUMMARY_WIDE, value,
                              order.byte)) {
@@ -181,7 +180,6 @@ void esk_summary_fold(const struct esk_summary_column *columns, uint8_t count,
                       uint8_t *entry, const uint8_t *rows, uint16_t row_count,
                       uint16_t row_bytes) {
     struct esk_summary_values values = {rows, row_count, row_bytes};
-    esk_summary_clear(columns, count, entry);
     for (uint8_t i = 0; i < count; i++) {
         values.first = rows + columns[i].offset;
         if (columns[i].width < ESK_SUMMARY_WIDE) {

@@ -41,6 +41,7 @@ struct summary_overlay {
     uint16_t start; ///< place of from's min in to
     uint8_t unit;   ///< bits of a distance below a place
     uint8_t carry;  ///< 1: from's min is behind the begin of its place
+    uint8_t power;  ///< there are 2 to this power cells
 };
 
 /// The place at which from's step `step` begins, counted from its min, rounded
@@ -66,20 +67,20 @@ static uint8_t summary_cell_at(const struct summary_overlay *overlay,
     return (uint8_t)((uint16_t)(step * to->scale) >> 8);
 }
 
-/// The first step of `cell`, or behind the last one.
-static uint16_t summary_step_of(const struct esk_summary_grid *grid,
-                                uint8_t cell,
-                                const struct esk_summary_column *column) {
+/// The first of from's steps that is in `cell`, or behind the last one.
+static uint16_t summary_step_of(const struct summary_overlay *overlay,
+                                uint8_t cell) {
+    const struct esk_summary_grid *grid = &overlay->from;
     uint16_t steps = (uint16_t)(grid->last + 1u);
     uint16_t step = cell;
-    if (grid->scale < 256) { /* then a scale may be rounded down */
-        step = (uint16_t)(cell * steps);
-        for (uint8_t bits = column->bitmap_bits; bits > 1; bits >>= 1) {
-            step >>= 1;
+    if (grid->scale < 256) {
+        /* A scale is rounded down: the step is this one or above. */
+        uint8_t rest = (uint8_t)(esk_bit(overlay->power) - 1u);
+        step = (uint16_t)((uint16_t)(cell * steps + rest) >> overlay->power);
+        uint16_t place = (uint16_t)(step * grid->scale);
+        for (; step < steps && place >> 8 < cell; step++) {
+            place = (uint16_t)(place + grid->scale);
         }
-    }
-    while (step < steps && (uint16_t)(step * grid->scale) >> 8 < cell) {
-        step++;
     }
     return step < steps ? step : steps;
 }
@@ -107,6 +108,9 @@ static void summary_lay(const struct esk_summary_column *column,
     struct esk_summary_number distance;
     esk_summary_fit_zone(&overlay->to, part, column);
     esk_summary_fit_zone(&overlay->from, other, column);
+    for (overlay->power = 3; column->bitmap_bits >> overlay->power > 1;) {
+        overlay->power++;
+    }
     uint8_t shift = esk_summary_shift(&overlay->to);
     overlay->unit = (uint8_t)(shift > 7 ? shift - 7u : 0u);
     if (ESK_FAST && column->width == 4) {
@@ -134,9 +138,8 @@ static void summary_add_cells(const struct esk_summary_column *column,
     uint8_t cell = esk_summary_set_from(bits, 0, cells);
     while (cell < cells) {
         uint8_t end = esk_summary_clear_from(bits, cell, cells);
-        summary_spread(&overlay, summary_step_of(&overlay.from, cell, column),
-                       summary_step_of(&overlay.from, end, column),
-                       part + zone);
+        summary_spread(&overlay, summary_step_of(&overlay, cell),
+                       summary_step_of(&overlay, end), part + zone);
         cell = esk_summary_set_from(bits, end, cells);
     }
 }
