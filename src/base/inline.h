@@ -17,6 +17,9 @@
 /// ESK_OUT_OF_LINE_ON_CHIPS: not inlined, but by a host.
 /// ESK_OUT_OF_LINE_ON_HOSTS: not inlined, but by a chip.
 ///
+/// ESK_OUT_OF_LINE_ON_32_BITS: not inlined by a 32-bit chip, for which a byte
+/// behind a pointer is nearer than one on the stack.
+///
 /// ESK_OUT_OF_LINE_WHERE_FAST: not inlined, but in a build for size: what is
 /// seldom needed, apart from what is needed often.
 ///
@@ -88,6 +91,12 @@
 #define ESK_FAST_FLAT __attribute__((flatten))
 #else
 #define ESK_FAST_FLAT
+#endif
+
+#if SIZE_MAX > UINT16_MAX && !ESK_HOST
+#define ESK_OUT_OF_LINE_ON_32_BITS ESK_OUT_OF_LINE
+#else
+#define ESK_OUT_OF_LINE_ON_32_BITS
 #endif
 
 #if defined(__GNUC__) && ESK_HOST

@@ -12,34 +12,6 @@ uint16_t esk_packed_state_bytes(const struct esk_packed *packed) {
     return bytes;
 }
 
-ESK_OUT_OF_LINE void esk_packed_adapt(uint8_t *scale, uint8_t zeros) {
-    uint8_t now = *scale & (uint8_t)~PACKED_IS_QUIET;
-    if (zeros == 0 && now > 0) {
-        *scale = (uint8_t)(*scale - 1u);
-    } else if (zeros > 1 && now < ESK_PACKED_SCALE_MAX - 1) {
-        *scale = (uint8_t)(*scale + 2u);
-    }
-}
-
-ESK_OUT_OF_LINE void esk_packed_add(uint8_t *to, const uint8_t *from,
-                                    uint8_t count, uint8_t flip) {
-    uint8_t carry = flip & 1u;
-    for (; count > 0; count--) {
-        uint16_t sum = (uint16_t)((uint16_t)(*to + carry) + (*from ^ flip));
-        *to = (uint8_t)(sum & UINT8_MAX);
-        carry = (uint8_t)(sum >> 8);
-        from++;
-        to++;
-    }
-}
-
-ESK_OUT_OF_LINE void esk_packed_sign(uint8_t *number, uint8_t bytes) {
-    uint8_t fill = (number[bytes - 1] & 0x80u) != 0 ? UINT8_MAX : 0;
-    for (; bytes < 8; bytes++) {
-        number[bytes] = fill;
-    }
-}
-
 ESK_OUT_OF_LINE bool esk_packed_turn(const struct packed_call *call,
                                      uint8_t mode, const uint8_t *from,
                                      uint8_t *to, bool back) {
@@ -49,92 +21,22 @@ ESK_OUT_OF_LINE bool esk_packed_turn(const struct packed_call *call,
         return back ? decimals->decode(from, mode, to)
                     : decimals->encode(from, mode, to);
     }
-    /* The order form is its own inverse but for the sign: every bit is kept. */
-    bool is_high = (from[3] & 0x80u) != 0;
-    uint8_t flip = is_high != back ? UINT8_MAX : 0;
-    for (uint8_t i = 0; i < 4; i++) {
-        to[i] = from[i] ^ flip;
-    }
-    to[3] = (uint8_t)(to[3] ^ (flip == 0 ? 0x80u : 0u));
+    /* The order form is its own inverse but for the sign. */
+    uint32_t bits = esk_load_u32(from);
+    bool is_high = (bits & ESK_ORDER_WORD_SIGN) != 0;
+    esk_store_u32(to, is_high != back ? ~bits : bits ^ ESK_ORDER_WORD_SIGN);
     return true;
 }
 
-ESK_OUT_OF_LINE uint32_t esk_packed_change(struct packed_call *call,
-                                           const struct esk_packed_field *field,
-                                           const uint8_t *from, uint8_t *part) {
-    uint8_t mode = field->mode;
-    uint16_t bytes = field->bytes;
-    uint8_t *word = call->word;
-    uint32_t change = 1;
-    part++;
-    call->bare = mode == ESK_PACKED_RAW;
-    if (call->bare) {
-        change = esk_bytes_equal(from, part, bytes) ? 0 : 1;
-    } else {
-        if (mode >= ESK_PACKED_FLOAT) {
-            if (!esk_packed_turn(call, mode, from, call->form, false)) {
-                call->bare = true;
-                return 1;
-            }
-            from = call->form;
-        }
-        if (ESK_HOST && bytes == 8) {
-            esk_store_u64(word, esk_load_u64(from) - esk_load_u64(part));
-        } else if (ESK_HOST && bytes == 4) {
-            uint32_t less = esk_load_u32(from) - esk_load_u32(part);
-            esk_store_u64(word, (uint64_t)(int64_t)(int32_t)less);
-        } else {
-            esk_bytes_copy(word, from, bytes);
-            esk_packed_add(word, part, (uint8_t)bytes, UINT8_MAX);
-            esk_packed_sign(word, (uint8_t)bytes);
-        }
-        change = esk_load_u32(word);
-        if (esk_load_u32(word + 4) + (change >> 31) != 0) {
-            call->wide = true;
-        }
+void esk_packed_zeros(const struct esk_packed_state *state, uint8_t *page,
+                      uint16_t to) {
+    uint16_t at = state->at;
+    if (state->bit > 0) {
+        page[at] &= (uint8_t)(esk_bit(state->bit) - 1u);
+        at++;
     }
-    if (call->keep) {
-        esk_bytes_copy(part, from, bytes);
-    }
-    return change;
-}
-
-ESK_OUT_OF_LINE uint16_t esk_packed_whole(const struct packed_call *call) {
-    const struct esk_packed_state *state = call->state;
-    uint16_t at = esk_packed_written(state);
-    uint16_t end = (uint16_t)(call->end - call->page);
-    if ((state->flags & PACKED_WHOLE) != 0) {
-        at = packed_unit_up(call->packed, at);
-    }
-    return at <= end && call->packed->row_bytes <= end - at ? at : 0;
-}
-
-void esk_packed_take(struct packed_call *call, const uint8_t *row,
-                     bool restart) {
-    const struct esk_packed_field *field = call->packed->fields;
-    uint8_t *part = packed_parts(call->state);
-    if (call->out != NULL) {
-        esk_bytes_copy(call->out, row, call->packed->row_bytes);
-    }
-    call->keep = true;
-    uint8_t left = call->packed->field_count;
-    if ((call->state->flags & PACKED_WHOLE) != 0) {
-        left = 1; /* only the key is asked for */
-    }
-    for (; left > 0; left--) {
-        if (restart) {
-            *part &= PACKED_IS_QUIET;
-            *part |= ESK_PACKED_SCALE_START;
-        }
-        if (field->mode >= ESK_PACKED_DECIMAL) {
-            esk_store_u32(part + 1, 0);
-        }
-        (void)esk_packed_change(call, field, row + field->offset, part);
-        part = packed_part_next(field, part);
-        if (field->mode == ESK_PACKED_LINEAR) {
-            esk_store_u32(part - 4, 0);
-        }
-        field++;
+    for (; at < to; at++) {
+        page[at] = 0;
     }
 }
 
@@ -154,8 +56,22 @@ struct esk_packed_field esk_packed_field(uint16_t offset, uint16_t bytes,
     return field;
 }
 
+ESK_APART uint16_t esk_packed_after(const struct esk_packed_state *state,
+                                    uint8_t bits) {
+    bits = (uint8_t)(bits + state->bit + 7);
+    return (uint16_t)(state->at + (uint8_t)(bits >> 3));
+}
+
 uint16_t esk_packed_written(const struct esk_packed_state *state) {
-    return (uint16_t)(state->at + (state->bit > 0 ? 1u : 0u));
+    return esk_packed_after(state, 0);
+}
+
+uint16_t esk_packed_unit_up(const struct esk_packed *packed, uint16_t at) {
+    return (uint16_t)(((uint16_t)(at - 1u) | packed->unit_mask) + 1u);
+}
+
+uint16_t esk_packed_last(const struct esk_packed_state *state, uint16_t last) {
+    return state->last < last ? state->last : last;
 }
 
 const uint8_t *esk_packed_key(const struct esk_packed_state *state) {

@@ -522,14 +522,16 @@ ESK_TEST(packed_page_without_its_seals_has_no_bytes_of_them) {
     table_free();
 }
 
-ESK_TEST(packed_row_wider_than_the_page_is_refused) {
-    table_free();
-    field_add(4, ESK_PACKED_LINEAR);
-    field_add(58, ESK_PACKED_RAW);
-    table_make(64, 64, 1);
-    ESK_CHECK_INT(
-        esk_packed_append(&fix.packed, fix.writer, fix.page, 64, fix.rows[0]),
-        ESK_FULL);
+ESK_TEST(packed_row_wider_than_the_page_or_cell_is_refused) {
+    for (uint16_t page_bytes = 64; page_bytes <= 128; page_bytes += 64) {
+        table_free();
+        field_add(4, ESK_PACKED_LINEAR);
+        field_add(58, ESK_PACKED_RAW);
+        table_make(page_bytes, 64, 1);
+        ESK_CHECK_INT(esk_packed_append(&fix.packed, fix.writer, fix.page,
+                                        page_bytes, fix.rows[0]),
+                      ESK_FULL);
+    }
     table_free();
 }
 
