@@ -119,4 +119,18 @@ ESK_TEST(a_wrong_read_of_an_open_does_not_hide_a_bare_store) {
     }
 }
 
+ESK_TEST(a_wrong_read_of_an_open_makes_no_blank_device_foreign) {
+    static const struct esk_geometry geometry = ESK_NOR(3, 8, 128);
+    for (unsigned way = 0; way < WAYS; way++) {
+        bool failed = true;
+        for (uint32_t read = 1; failed; read++) {
+            int status = ESK_OK;
+            ESK_CONTEXT("way %u, read %u", way, (unsigned)read);
+            sim_make(&geometry);
+            failed = open_wrong(store_open, read, ways[way], &status);
+            ESK_CHECK_INT(status, ESK_OK);
+        }
+    }
+}
+
 ESK_TEST_MAIN()

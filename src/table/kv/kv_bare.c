@@ -168,10 +168,14 @@ static int head_find(struct search *search) {
     for (uint16_t index = 0; index < geometry->block_pages; index++) {
         for (uint32_t block = 0; block < geometry->block_count; block++) {
             esk_page_id id = block * geometry->block_pages + index;
+            bool had_other = search->has_other;
+            bool had_head = search->has_head;
             int status = page_look(search, id);
             if (ESK_SHAPED(false,
                            status != ESK_OK && status != ESK_NOT_FOUND)) {
                 /* The seed that its check began with may be a wrong read. */
+                search->has_other = had_other;
+                search->has_head = had_head;
                 status = page_look(search, id);
             }
             if (status == ESK_OK || status == ESK_E_IO) {
