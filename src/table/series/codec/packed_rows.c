@@ -10,8 +10,6 @@
 /// A row is written in one pass, behind the bits that are there. If it turns
 /// out not to fit, or to be longer than the row itself, the place behind the
 /// last row stays: then the row begins the next cell, or is written whole.
-/// Writing stops at the last byte of the cell, which is never used, so that no
-/// bit is tested for room.
 ///
 /// If a cell's rows do not shrink, the rest of them is whole. If those of the
 /// next cell do not, either, all up to the page's end are.
@@ -25,7 +23,7 @@
 ///     `bit` on are zero.
 ///
 /// Cost: docs/results/packed.md has the cycles.
-#include "table/series/codec/packed_state.h"
+#include "table/series/codec/packed_code.h"
 
 enum {
     SAVED_POOR = 2, ///< PACKED_SAVED, after a cell that ended in whole rows
@@ -33,258 +31,6 @@ enum {
     MARK_BITS = ESK_PACKED_LENGTH_BITS + 1,
     MARK_REST = ESK_PACKED_MARK_ROW | 1u << ESK_PACKED_LENGTH_BITS,
 };
-
-/// The next 8 bits of a reader, which adds to call->bit how many it takes.
-static ESK_OUT_OF_LINE_ON_CHIPS uint8_t bits_ahead(struct packed_call *call) {
-    const uint8_t *end = call->end;
-    const uint8_t *at = call->at;
-    uint8_t bit = call->bit;
-    if (at == end) {
-        call->bit = 8; /* or more: the next bit is behind the end */
-        return 0;
-    }
-    if (bit >= 8) {
-        bit = (uint8_t)(bit - 8u);
-        call->bit = bit;
-        call->at++;
-        at++;
-        if (at == end) {
-            return 0;
-        }
-    }
-    uint16_t wide = at[0];
-    if (at + 1 != end) {
-        wide = (uint16_t)(wide | (uint16_t)(at[1] << 8));
-    }
-    return (uint8_t)(wide >> bit);
-}
-
-/// Writes `zeros` zeros, at most 8, and the `count` bits of `value`, at most 8.
-static ESK_OUT_OF_LINE void bits_put(struct packed_call *call, uint8_t value,
-                                     uint8_t count, uint8_t zeros) {
-    uint8_t *at = call->at;
-    uint8_t bit = (uint8_t)(call->bit + zeros);
-    if (bit >= 8) {
-        bit = (uint8_t)(bit - 8u);
-        if (at != call->end) {
-            at++;
-        }
-        *at = 0;
-    }
-    uint16_t wide = (uint16_t)(value * (uint16_t)esk_bit(bit));
-    *at = (uint8_t)(*at | (wide & UINT8_MAX));
-    bit = (uint8_t)(bit + count);
-    if (bit >= 8) {
-        bit = (uint8_t)(bit - 8u);
-        if (at != call->end) {
-            at++;
-        }
-        *at = (uint8_t)(wide >> 8);
-    }
-    call->at = at;
-    call->bit = bit;
-}
-
-/// Writes the `count` bits of `value`, at most 8, or reads so many. Returns
-/// them.
-static ESK_OUT_OF_LINE_ON_CHIPS uint8_t bits_pass(struct packed_call *call,
-                                                  uint8_t value,
-                                                  uint8_t count) {
-    if (call->writes) {
-        bits_put(call, value, count, 0);
-        return value;
-    }
-    value = bits_ahead(call);
-    call->bit = (uint8_t)(call->bit + count);
-    return value & (uint8_t)(esk_bit(count) - 1u);
-}
-
-/// Writes `count` bytes, or reads so many.
-static ESK_OUT_OF_LINE void bytes_pass(struct packed_call *call, uint8_t *bytes,
-                                       uint16_t count) {
-    for (; count > 0; count--) {
-        *bytes = bits_pass(call, *bytes, 8);
-        bytes++;
-    }
-}
-
-/// Sets `scale` for a code whose quotient was `zeros`, or more.
-static ESK_OUT_OF_LINE_ON_CHIPS void scale_adapt(uint8_t *scale,
-                                                 uint8_t zeros) {
-    uint8_t now = *scale & (uint8_t)~PACKED_IS_QUIET;
-    if (ESK_HOST) { /* without a branch that depends on the rows */
-        uint8_t less = zeros == 0 && now > 0 ? 1 : 0;
-        uint8_t more = zeros > 1 && now < ESK_PACKED_SCALE_MAX - 1 ? 2 : 0;
-        *scale = (uint8_t)(*scale + more - less);
-    } else if (zeros == 0 && now > 0) {
-        *scale = (uint8_t)(*scale - 1u);
-    } else if (zeros > 1 && now < ESK_PACKED_SCALE_MAX - 1) {
-        *scale = (uint8_t)(*scale + 2u);
-    }
-}
-
-/// Reads a code, and sets the field's scale. Returns its change; 0 when
-/// call->mark becomes another than MARK_NONE.
-static ESK_OUT_OF_LINE_ON_HOSTS uint32_t code_get(struct packed_call *call,
-                                                  uint8_t *scale) {
-    uint8_t low = packed_low_bits(*scale);
-    uint8_t byte = bits_ahead(call);
-    uint8_t zeros = 0;
-    while (zeros < ESK_PACKED_ZEROS && (byte & 1u) == 0) {
-        byte >>= 1;
-        zeros++;
-    }
-    uint8_t high = zeros;
-    call->bit = (uint8_t)(call->bit + zeros);
-    if (zeros < ESK_PACKED_ZEROS) {
-        call->bit++;
-    } else {
-        uint8_t length = bits_pass(call, 0, ESK_PACKED_LENGTH_BITS);
-        low = (uint8_t)(low + length);
-        if (length < MARK_NONE || low > 31) {
-            call->mark = length < MARK_NONE ? length : MARK_BAD;
-            return 0;
-        }
-        high = 1;
-    }
-    scale_adapt(scale, zeros);
-    uint32_t code;
-    if (!ESK_NO_SHORT_WAYS && low < 8) {
-        /* Most changes are small, and their codes in one byte. */
-        uint8_t power = esk_bit(low);
-        byte >>= 1;
-        if ((uint8_t)(zeros + low) >= 8) {
-            byte = bits_ahead(call);
-        }
-        call->bit = (uint8_t)(call->bit + low);
-        uint16_t top = (uint16_t)(high * (uint16_t)power);
-        code = (byte & (uint8_t)(power - 1u)) | top;
-    } else {
-        uint8_t *to = call->word + (low >> 3);
-        esk_store_u32(call->word, 0);
-        bytes_pass(call, call->word, low >> 3);
-        low &= 7u;
-        uint16_t top = (uint16_t)(high * (uint16_t)esk_bit(low));
-        to[0] = (uint8_t)(bits_pass(call, 0, low) | (top & UINT8_MAX));
-        to[1] = (uint8_t)(top >> 8);
-        code = esk_load_u32(call->word);
-    }
-    return (code & 1u) != 0 ? ~(code >> 1) : code >> 1;
-}
-
-/// code_get, on a host from one word of 8 bytes, as long as the cell has so
-/// many more. A mark, and what is no code, is read by code_get.
-static ESK_IN_LINE uint32_t code_get_word(struct packed_call *call,
-                                          uint8_t *scale) {
-    if (!ESK_HOST || call->end - call->at < (ptrdiff_t)sizeof(uint64_t)) {
-        return code_get(call, scale);
-    }
-    uint64_t word = esk_load_u64(call->at) >> call->bit;
-    uint8_t low = packed_low_bits(*scale);
-    uint8_t zeros = esk_zeros_below(word | 1u << ESK_PACKED_ZEROS);
-    uint32_t high = zeros;
-    uint8_t used = (uint8_t)(zeros + 1u);
-    if (zeros == ESK_PACKED_ZEROS) {
-        uint8_t length = (uint8_t)(word >> ESK_PACKED_ZEROS) &
-                         ((1u << ESK_PACKED_LENGTH_BITS) - 1u);
-        low = (uint8_t)(low + length);
-        if (length < MARK_NONE || low > 31) {
-            return code_get(call, scale);
-        }
-        used = ESK_PACKED_ZEROS + ESK_PACKED_LENGTH_BITS;
-        high = 1;
-    }
-    scale_adapt(scale, zeros);
-    uint32_t below = (uint32_t)((UINT64_C(1) << low) - 1u);
-    uint32_t code = high << low | ((uint32_t)(word >> used) & below);
-    used = (uint8_t)(used + low + call->bit);
-    call->at += used >> 3;
-    call->bit = used & 7u;
-    return (code & 1u) != 0 ? ~(code >> 1) : code >> 1;
-}
-
-/// Writes `zeros` zeros and the low `count` bits of `value`.
-static void put_word(struct packed_call *call, uint32_t value, uint8_t count,
-                     uint8_t zeros) {
-    while (count > 8) {
-        bits_put(call, (uint8_t)(value & UINT8_MAX), 8, zeros);
-        value >>= 8;
-        count = (uint8_t)(count - 8u);
-        zeros = 0;
-    }
-    bits_put(call, (uint8_t)(value & (uint8_t)(esk_bit(count) - 1u)), count,
-             zeros);
-}
-
-/// Writes `change` and sets the field's scale; or writes call->mark, if it is
-/// another than MARK_NONE.
-static ESK_OUT_OF_LINE void code_put(struct packed_call *call, uint32_t change,
-                                     uint8_t *scale) {
-    uint8_t low = packed_low_bits(*scale);
-    /* Small changes before large, at the bottom the sign. */
-    bool minus = (change & ESK_ORDER_WORD_SIGN) != 0;
-    change <<= 1;
-    change = minus ? ~change : change;
-    uint32_t high = change >> low;
-    uint8_t zeros = ESK_PACKED_ZEROS;
-    if (call->mark != MARK_NONE) {
-        bits_put(call, call->mark, ESK_PACKED_LENGTH_BITS, ESK_PACKED_ZEROS);
-        return;
-    }
-    if (high < ESK_PACKED_ZEROS) {
-        zeros = (uint8_t)high;
-        change = change << 1 | 1u;
-        low++;
-    } else {
-        uint8_t length = 0;
-        while (high > 1) {
-            high >>= 1;
-            length++;
-        }
-        bits_put(call, length, ESK_PACKED_LENGTH_BITS, ESK_PACKED_ZEROS);
-        low = (uint8_t)(low + length);
-    }
-    scale_adapt(scale, zeros);
-    zeros = zeros < ESK_PACKED_ZEROS ? zeros : 0;
-    put_word(call, change, low, zeros);
-}
-
-/// code_put, on a host as one word of 8 bytes, as long as the cell has so many
-/// more.
-static ESK_IN_LINE void code_put_word(struct packed_call *call, uint32_t change,
-                                      uint8_t *scale) {
-    if (!ESK_HOST || call->mark != MARK_NONE ||
-        call->end - call->at < (ptrdiff_t)sizeof(uint64_t)) {
-        code_put(call, change, scale);
-        return;
-    }
-    uint8_t low = packed_low_bits(*scale);
-    bool minus = (change & ESK_ORDER_WORD_SIGN) != 0;
-    change <<= 1;
-    change = minus ? ~change : change;
-    uint32_t high = change >> low;
-    uint64_t below = change;
-    uint64_t code = 0;
-    uint8_t zeros = ESK_PACKED_ZEROS;
-    uint8_t bits = 0;
-    if (high < ESK_PACKED_ZEROS) {
-        zeros = (uint8_t)high;
-        code = UINT64_C(1) << zeros;
-        bits = (uint8_t)(zeros + 1u);
-    } else {
-        uint8_t length = esk_top_bit(high);
-        low = (uint8_t)(low + length);
-        code = (uint64_t)length << ESK_PACKED_ZEROS;
-        bits = ESK_PACKED_ZEROS + ESK_PACKED_LENGTH_BITS;
-    }
-    below &= (UINT64_C(1) << low) - 1u;
-    scale_adapt(scale, zeros);
-    code = (code | below << bits) << call->bit | *call->at;
-    esk_store_u64(call->at, code);
-    bits = (uint8_t)(call->bit + bits + low);
-    call->at += bits >> 3;
-    call->bit = bits & 7u;
-}
 
 /// Adds the number of `count` bytes at `from` to that at `to`. With a `flip` of
 /// UINT8_MAX subtracts it.
@@ -403,13 +149,13 @@ static void raw_pass(struct packed_call *call,
     if (call->writes) {
         changed = (uint8_t)change_find(call, field, part + 1);
     }
-    if (bits_pass(call, changed ^ 1u, 1) != 0) {
-        scale_adapt(part, 0);
+    if (esk_packed_bits_pass(call, changed ^ 1u, 1) != 0) {
+        packed_scale_adapt(part, 0);
     } else {
-        scale_adapt(part, ESK_PACKED_ZEROS);
+        packed_scale_adapt(part, ESK_PACKED_ZEROS);
         part++;
         esk_bytes_copy(part, from, field->bytes);
-        bytes_pass(call, part, field->bytes);
+        esk_packed_bytes_pass(call, part, field->bytes);
     }
 }
 
@@ -445,9 +191,9 @@ static ESK_OUT_OF_LINE_ON_32_BITS void fields_pass(struct packed_call *call,
     if ((call->state->flags & PACKED_ANY_QUIET) != 0) {
         if (writes) {
             silent = is_silent(call);
-            bits_put(call, silent, 1, 0);
+            esk_packed_bits_put(call, silent, 1, 0);
         } else {
-            silent = bits_ahead(call) & 1u;
+            silent = esk_packed_bits_ahead(call) & 1u;
             call->bit++;
         }
     }
@@ -459,9 +205,9 @@ static ESK_OUT_OF_LINE_ON_32_BITS void fields_pass(struct packed_call *call,
                 raw_pass(call, field, part);
             } else if (writes) {
                 change = change_of(call, field, part);
-                code_put_word(call, change, part);
+                packed_code_put_word(call, change, part);
             } else {
-                change = code_get_word(call, part);
+                change = packed_code_get_word(call, part);
             }
         }
         if (call->mark == MARK_NONE) {
@@ -482,7 +228,7 @@ static ESK_OUT_OF_LINE_ON_32_BITS void fields_pass(struct packed_call *call,
             }
         } else if (call->mark == MARK_ZERO &&
                    field->mode >= ESK_PACKED_DECIMAL) {
-            bytes_pass(call, call->form, 4);
+            esk_packed_bytes_pass(call, call->form, 4);
             if (!writes) {
                 esk_bytes_copy(call->row + field->offset, call->form, 4);
             }
@@ -568,7 +314,8 @@ static bool whole_pass(struct packed_call *call) {
         esk_packed_zeros(state, call->page, at);
         if (bits != 0) {
             packed_call_place(call);
-            bits_put(call, call->mark, MARK_BITS, (uint8_t)(bits - MARK_BITS));
+            esk_packed_bits_put(call, call->mark, MARK_BITS,
+                                (uint8_t)(bits - MARK_BITS));
         }
     }
     row_move(call, at, true);
@@ -669,7 +416,8 @@ static ESK_IN_LINE int row_pass(struct packed_call *call, uint16_t limit,
             if (call->at == call->end) {
                 return ESK_END;
             }
-        } else if (call->mark == MARK_ONE && bits_pass(call, 0, 1) != 0) {
+        } else if (call->mark == MARK_ONE &&
+                   esk_packed_bits_pass(call, 0, 1) != 0) {
             state->flags |= PACKED_WHOLE;
         }
         if (call->bit >= 8) {
