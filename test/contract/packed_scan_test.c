@@ -144,4 +144,56 @@ ESK_TEST(packed_backward_scans_decode_a_cell_anew_for_few_rows) {
     esk_volume_unmount(&volume);
 }
 
+/// Appends rows until the page at `position` is programmed. Returns how many
+/// there are then.
+static uint32_t append_to(uint32_t rows, uint32_t position) {
+    uint8_t row[ROW_BYTES];
+    while (series->data.head <= position) {
+        row_make(rows, row);
+        ESK_CHECK_INT(esk_series_append(series, row), ESK_OK);
+        rows++;
+    }
+    return rows;
+}
+
+/* A drop of the newest rows reads the catalog into the write page. Its commit
+   number may be the position of a page to come, which has nothing to do with
+   what was read of the page before. */
+ESK_TEST(rows_read_of_a_dropped_page_are_not_those_of_a_later_one) {
+    enum { LEFT = ROWS - 5, COMMITS = 40 };
+    uint32_t tested = 0;
+    for (uint32_t commits = 0; commits < COMMITS; commits++) {
+        struct esk_series_cursor cursor;
+        uint8_t row[ROW_BYTES];
+        uint8_t wanted[ROW_BYTES];
+        ESK_CONTEXT("%u commits", (unsigned)commits);
+        table_make(256, 64, 8);
+        for (uint32_t i = 0; i < commits; i++) { /* drops no row */
+            ESK_CHECK_INT(esk_series_erase_before(series, i + 1), ESK_OK);
+        }
+        row_make(ROWS - series->write_count, row);
+        struct esk_series_query query = {.has_key_min = true,
+                                         .key_min = esk_load_u32(row)};
+        ESK_CHECK_INT(esk_series_cursor_open(series, &cursor, &query), ESK_OK);
+        next_check(&cursor, ROWS - series->write_count);
+        row_make(LEFT - 1, row);
+        ESK_CHECK_INT(esk_series_erase_after(series, esk_load_u32(row)),
+                      ESK_OK);
+        uint32_t position = esk_page_sequence(series->write_page);
+        if (position >= series->data.head) {
+            tested++;
+            uint32_t rows = append_to(LEFT, position);
+            for (uint32_t i = rows - 10; i < rows; i++) {
+                row_make(i, wanted);
+                ESK_CHECK_INT(esk_series_get(series, esk_load_u32(wanted), row),
+                              ESK_OK);
+                ESK_CHECK_BYTES(row, wanted, ROW_BYTES);
+            }
+        }
+        esk_series_close(series);
+        esk_volume_unmount(&volume);
+    }
+    ESK_CHECK(tested > 10);
+}
+
 ESK_TEST_MAIN()

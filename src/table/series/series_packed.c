@@ -188,9 +188,8 @@ static uint16_t page_end(const struct esk_series *series) {
 static int row_pack(struct esk_series *series) {
     struct esk_series_packing *packing = esk_packing(series);
     if (series->write_count == 0) {
-        /* The page before was programmed, at the place that it names. */
         packing->writer->at = 0;
-        esk_packed_page_renamed(packing, esk_page_sequence(series->write_page));
+        esk_packed_page_left(packing);
     }
     int status =
         esk_packed_append(&packing->codec, packing->writer, series->write_page,

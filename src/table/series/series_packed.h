@@ -90,8 +90,7 @@ void esk_packed_page_fold(const struct esk_series *series, const uint8_t *page,
 void esk_packed_entry_add(const struct esk_series *series, const uint8_t *row,
                           bool is_first);
 
-/// The write page has become the page at `position`.
-void esk_packed_page_renamed(struct esk_series_packing *packing,
-                             uint32_t position);
+/// Another write page begins: what was read of the last one is forgotten.
+void esk_packed_page_left(struct esk_series_packing *packing);
 
 #endif

@@ -439,14 +439,13 @@ void esk_packed_page_loaded(const struct esk_series *series, uint8_t *page) {
     reader->page = PACKED_NONE;
 }
 
-void esk_packed_page_renamed(struct esk_series_packing *packing,
-                             uint32_t position) {
+void esk_packed_page_left(struct esk_series_packing *packing) {
     packing->row_page = PACKED_NONE;
     packing->sought_page = PACKED_NONE;
     for (uint8_t i = 0; i < packing->reader_count; i++) {
         struct packed_reader *reader = packed_reader(packing, i);
         if (reader->page == PACKED_WRITE) {
-            reader->page = position;
+            reader->page = PACKED_NONE;
         }
     }
 }

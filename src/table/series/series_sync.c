@@ -7,7 +7,6 @@
 /// A sync programs the unfinished write page at the head of a small ring. The
 /// page is written to the data ring once, when it is full. Only the newest
 /// journal page counts, until the data page with its rows is durable:
-/// rows is durable:
 ///
 ///     journal ring   .. | rows 1-1 | rows 1-2 | rows 1-3 | head
 ///     data ring      .. | page before row 1 | head
