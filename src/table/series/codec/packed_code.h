@@ -47,7 +47,7 @@ static inline void packed_scale_adapt(uint8_t *scale, uint8_t zeros) {
 /// call->mark becomes another than MARK_NONE.
 uint32_t esk_packed_code_get(struct packed_call *call, uint8_t *scale);
 
-/// esk_packed_code_get, on a host from one word of 8 bytes, as long as the cell has so
+/// The same, on a host from one word of 8 bytes, as long as the cell has so
 /// many more. A mark, and what is no code, is read by esk_packed_code_get.
 static ESK_IN_LINE uint32_t packed_code_get_word(struct packed_call *call,
                                                  uint8_t *scale) {
@@ -83,7 +83,7 @@ static ESK_IN_LINE uint32_t packed_code_get_word(struct packed_call *call,
 void esk_packed_code_put(struct packed_call *call, uint32_t change,
                          uint8_t *scale);
 
-/// esk_packed_code_put, on a host as one word of 8 bytes, as long as the cell has so many
+/// The same, on a host as one word of 8 bytes, as long as the cell has so many
 /// more.
 static ESK_IN_LINE void packed_code_put_word(struct packed_call *call,
                                              uint32_t change, uint8_t *scale) {
