@@ -29,18 +29,27 @@ uint8_t esk_packed_bits_pass(struct packed_call *call, uint8_t value,
 void esk_packed_bytes_pass(struct packed_call *call, uint8_t *bytes,
                            uint16_t count);
 
-/// Sets `scale` for a code whose quotient was `zeros`, or more.
-static inline void packed_scale_adapt(uint8_t *scale, uint8_t zeros) {
+/// packed_scale_adapt, for chips.
+static inline void packed_scale_step(uint8_t *scale, uint8_t zeros) {
     uint8_t now = *scale & (uint8_t)~PACKED_IS_QUIET;
-    if (ESK_HOST) { /* without a branch that depends on the rows */
-        uint8_t less = zeros == 0 && now > 0 ? 1 : 0;
-        uint8_t more = zeros > 1 && now < ESK_PACKED_SCALE_MAX - 1 ? 2 : 0;
-        *scale = (uint8_t)(*scale + more - less);
-    } else if (zeros == 0 && now > 0) {
+    if (zeros == 0 && now > 0) {
         *scale = (uint8_t)(*scale - 1u);
     } else if (zeros > 1 && now < ESK_PACKED_SCALE_MAX - 1) {
         *scale = (uint8_t)(*scale + 2u);
     }
+}
+
+/// The same without a branch that depends on the rows, for hosts.
+static inline void packed_scale_add(uint8_t *scale, uint8_t zeros) {
+    uint8_t now = *scale & (uint8_t)~PACKED_IS_QUIET;
+    uint8_t less = now > 0 ? UINT8_MAX : 0;
+    uint8_t more = zeros > 1 && now < ESK_PACKED_SCALE_MAX - 1 ? 2 : 0;
+    *scale = (uint8_t)(*scale + (zeros == 0 ? less : more));
+}
+
+/// Sets `scale` for a code whose quotient was `zeros`, or more.
+static inline void packed_scale_adapt(uint8_t *scale, uint8_t zeros) {
+    (ESK_HOST ? packed_scale_add : packed_scale_step)(scale, zeros);
 }
 
 /// Reads a code, and sets the field's scale. Returns its change; 0 when

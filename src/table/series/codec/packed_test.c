@@ -6,7 +6,7 @@
 ///
 /// Frames and states are on the heap with their exact sizes, so that a
 /// sanitizer sees every access beyond them.
-#include "table/series/codec/packed_state.h"
+#include "table/series/codec/packed_code.h"
 
 #include <math.h>
 
@@ -688,6 +688,22 @@ ESK_TEST(packed_decimals_are_those_of_exact_arithmetic) {
             decimal_check(exponent << 23, decimals);
             decimal_check((exponent << 23) - 1u, decimals);
             decimal_check((exponent << 23) | draw(1u << 23), decimals);
+        }
+    }
+}
+
+ESK_TEST(packed_scales_are_the_same_on_chips_and_hosts) {
+    for (unsigned zeros = 0; zeros <= ESK_PACKED_ZEROS; zeros++) {
+        for (unsigned now = 0; now < ESK_PACKED_SCALE_MAX; now++) {
+            for (unsigned quiet = 0; quiet <= PACKED_IS_QUIET;
+                 quiet += PACKED_IS_QUIET) {
+                uint8_t chip = (uint8_t)(now | quiet);
+                uint8_t host = chip;
+                packed_scale_step(&chip, (uint8_t)zeros);
+                packed_scale_add(&host, (uint8_t)zeros);
+                ESK_CHECK_INT(host, chip);
+                ESK_CHECK((chip & PACKED_IS_QUIET) == quiet);
+            }
         }
     }
 }
