@@ -74,6 +74,16 @@ ESK_OUT_OF_LINE void esk_packed_bytes_pass(struct packed_call *call,
     }
 }
 
+ESK_OUT_OF_LINE_ON_CHIPS void esk_packed_scale_step(uint8_t *scale,
+                                                    uint8_t zeros) {
+    uint8_t now = *scale & (uint8_t)~PACKED_IS_QUIET;
+    if (zeros == 0 && now > 0) {
+        *scale = (uint8_t)(*scale - 1u);
+    } else if (zeros > 1 && now < ESK_PACKED_SCALE_MAX - 1) {
+        *scale = (uint8_t)(*scale + 2u);
+    }
+}
+
 ESK_OUT_OF_LINE_ON_HOSTS uint32_t esk_packed_code_get(struct packed_call *call,
                                                       uint8_t *scale) {
     uint8_t low = packed_low_bits(*scale);

@@ -30,14 +30,7 @@ void esk_packed_bytes_pass(struct packed_call *call, uint8_t *bytes,
                            uint16_t count);
 
 /// packed_scale_adapt, for chips.
-static inline void packed_scale_step(uint8_t *scale, uint8_t zeros) {
-    uint8_t now = *scale & (uint8_t)~PACKED_IS_QUIET;
-    if (zeros == 0 && now > 0) {
-        *scale = (uint8_t)(*scale - 1u);
-    } else if (zeros > 1 && now < ESK_PACKED_SCALE_MAX - 1) {
-        *scale = (uint8_t)(*scale + 2u);
-    }
-}
+void esk_packed_scale_step(uint8_t *scale, uint8_t zeros);
 
 /// The same without a branch that depends on the rows, for hosts.
 static inline void packed_scale_add(uint8_t *scale, uint8_t zeros) {
@@ -49,7 +42,7 @@ static inline void packed_scale_add(uint8_t *scale, uint8_t zeros) {
 
 /// Sets `scale` for a code whose quotient was `zeros`, or more.
 static inline void packed_scale_adapt(uint8_t *scale, uint8_t zeros) {
-    (ESK_HOST ? packed_scale_add : packed_scale_step)(scale, zeros);
+    (ESK_HOST ? packed_scale_add : esk_packed_scale_step)(scale, zeros);
 }
 
 /// Reads a code, and sets the field's scale. Returns its change; 0 when

@@ -699,7 +699,7 @@ ESK_TEST(packed_scales_are_the_same_on_chips_and_hosts) {
                  quiet += PACKED_IS_QUIET) {
                 uint8_t chip = (uint8_t)(now | quiet);
                 uint8_t host = chip;
-                packed_scale_step(&chip, (uint8_t)zeros);
+                esk_packed_scale_step(&chip, (uint8_t)zeros);
                 packed_scale_add(&host, (uint8_t)zeros);
                 ESK_CHECK_INT(host, chip);
                 ESK_CHECK((chip & PACKED_IS_QUIET) == quiet);
