@@ -178,7 +178,8 @@ static int left_find(struct esk_series *series, esk_key key,
     } else if (status != ESK_NOT_FOUND) {
         return status;
     }
-    if (place.end > end) {
+    /* The tail may be in an earlier break: then no page is in between. */
+    if (esk_ring_above(&series->data, place.end) > end) {
         left->end = place.end;
         left->count = UINT16_MAX;
         left->ordinal = place.ordinal;

@@ -410,6 +410,40 @@ ESK_TEST(a_series_that_is_emptied_again_and_again_has_lost_no_block) {
     }
 }
 
+/* Pages before an earlier break are no longer in use, but not erased yet: a
+   mount finds them. */
+ESK_TEST(rows_before_an_earlier_break_do_not_come_back) {
+    enum { KEPT = 600 };
+    struct esk_series_spec spec = log_spec;
+    spec.data_blocks = 8;
+    for (unsigned i = 0; i < MEDIA; i++) {
+        struct log *log = log_start(&media[i], &spec);
+        struct esk_series *series = log->fixture.series;
+        ESK_CONTEXT("medium %u", i);
+        fill(log, 1000);
+        ESK_CHECK_INT(drop(log, KEPT, 0), ESK_OK);
+        int64_t key = newest_key(log);
+        uint32_t start = series->data.head;
+        for (int64_t next = key;
+             series->data.tail == 0 ||
+             esk_ring_gap(&series->data, series->data.tail) == NULL;) {
+            next += 10;
+            ESK_CHECK_INT(append(log, next), ESK_OK);
+            /* It drops a block before there is need. */
+            ESK_CHECK_INT(esk_volume_step(&log->fixture.volume, 1, NULL),
+                          ESK_OK);
+        }
+        ESK_CHECK(series->data.tail < start);
+        ESK_CHECK_INT(esk_series_erase_after(series, (esk_key)(key - 200)),
+                      ESK_OK);
+        log->count = 0;
+        reopen(log);
+        ESK_CHECK_INT(append(log, key - 100), ESK_OK);
+        log_check(log);
+        log_end(log);
+    }
+}
+
 ESK_TEST(a_program_without_the_part_is_refused) {
     struct log *log = log_start(&media[0], &log_spec);
     struct esk_fixture *fixture = &log->fixture;
