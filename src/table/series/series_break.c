@@ -163,6 +163,7 @@ struct left {
 static int left_find(struct esk_series *series, esk_key key,
                      struct left *left) {
     struct esk_series_place place = {.end = 0};
+    esk_series_breaks_trim(series);
     uint32_t end = series->data.tail;
     int status = esk_series_seek(series, key, &place, NULL);
     if (status == ESK_OK) {
@@ -178,8 +179,7 @@ static int left_find(struct esk_series *series, esk_key key,
     } else if (status != ESK_NOT_FOUND) {
         return status;
     }
-    /* The tail may be in an earlier break: then no page is in between. */
-    if (esk_ring_above(&series->data, place.end) > end) {
+    if (place.end > end) {
         left->end = place.end;
         left->count = UINT16_MAX;
         left->ordinal = place.ordinal;
