@@ -129,7 +129,7 @@ ESK_OUT_OF_LINE_ON_HOSTS uint32_t esk_packed_code_get(struct packed_call *call,
         to[1] = (uint8_t)(top >> 8);
         code = esk_load_u32(call->word);
     }
-    return (code & 1u) != 0 ? ~(code >> 1) : code >> 1;
+    return packed_unzigzag(code);
 }
 
 /// Writes `zeros` zeros and the low `count` bits of `value`.
@@ -148,10 +148,7 @@ static void put_word(struct packed_call *call, uint32_t value, uint8_t count,
 ESK_OUT_OF_LINE void esk_packed_code_put(struct packed_call *call,
                                          uint32_t change, uint8_t *scale) {
     uint8_t low = packed_low_bits(*scale);
-    /* Small changes before large, at the bottom the sign. */
-    bool minus = (change & ESK_ORDER_WORD_SIGN) != 0;
-    change <<= 1;
-    change = minus ? ~change : change;
+    change = packed_zigzag(change);
     uint32_t high = change >> low;
     uint8_t zeros = ESK_PACKED_ZEROS;
     if (call->mark != MARK_NONE) {

@@ -13,6 +13,18 @@
 
 #include "table/series/codec/packed_state.h"
 
+/// A change's code: small changes before large, at the bottom the sign.
+static inline uint32_t packed_zigzag(uint32_t change) {
+    bool minus = (change & ESK_ORDER_WORD_SIGN) != 0;
+    change <<= 1;
+    return minus ? ~change : change;
+}
+
+/// The change of a code.
+static inline uint32_t packed_unzigzag(uint32_t code) {
+    return (code & 1u) != 0 ? ~(code >> 1) : code >> 1;
+}
+
 /// The next 8 bits of a reader, which adds to call->bit how many it takes.
 uint8_t esk_packed_bits_ahead(struct packed_call *call);
 
@@ -77,7 +89,7 @@ static ESK_IN_LINE uint32_t packed_code_get_word(struct packed_call *call,
     used = (uint8_t)(used + low + call->bit);
     call->at += used >> 3;
     call->bit = used & 7u;
-    return (code & 1u) != 0 ? ~(code >> 1) : code >> 1;
+    return packed_unzigzag(code);
 }
 
 /// Writes `change` and sets the field's scale; or writes call->mark, if it is
@@ -95,9 +107,7 @@ static ESK_IN_LINE void packed_code_put_word(struct packed_call *call,
         return;
     }
     uint8_t low = packed_low_bits(*scale);
-    bool minus = (change & ESK_ORDER_WORD_SIGN) != 0;
-    change <<= 1;
-    change = minus ? ~change : change;
+    change = packed_zigzag(change);
     uint32_t high = change >> low;
     uint64_t below = change;
     uint64_t code = 0;
