@@ -44,6 +44,10 @@ static const struct esk_geometry fixture_nand = ESK_NAND(64, 16, 512);
 /// SD and the like: pages are overwritten, erase does nothing.
 static const struct esk_geometry fixture_sd = ESK_CARD(64, 8, 512);
 
+/// Columns of a small table, whose rows have 6 bytes.
+static const struct esk_column fixture_columns[] = {
+    {.name = "at", .type = ESK_TYPE_U32}, {.name = "x", .type = ESK_TYPE_U16}};
+
 static inline void fixture_mount(struct esk_fixture *fixture) {
     ESK_CHECK_INT(esk_volume_mount(&fixture->volume, fixture->device,
                                    fixture->flags, TEST_SCRATCH),

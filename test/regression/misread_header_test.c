@@ -4,18 +4,15 @@
 /// Before a block is erased, its headers are read: a page that is newer than
 /// the head stops the append. One wrong read made a page of a lap ago look
 /// newer, and the page itself is valid: so an append returned ESK_E_CORRUPT,
-/// which it never returns otherwise on a sound medium. Now the block is
-/// looked at twice.
+/// which it never returns otherwise on a sound medium. Now that header is read
+/// again.
 #include "base/bytes.h"
 
 #include "test/harness/fixture.h"
 
-static const struct esk_column columns[] = {
-    {.name = "at", .type = ESK_TYPE_U32}, {.name = "x", .type = ESK_TYPE_U16}};
-
 static const struct esk_series_spec spec = {
     .table = {.name = "log",
-              .columns = columns,
+              .columns = fixture_columns,
               .column_count = 2,
               .row_bytes = 6},
     .data_blocks = 4, /* of 4 pages: a flipped bit of 16 names the same page */

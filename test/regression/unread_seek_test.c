@@ -10,12 +10,9 @@
 
 #include "test/harness/fixture.h"
 
-static const struct esk_column columns[] = {
-    {.name = "at", .type = ESK_TYPE_U32}, {.name = "x", .type = ESK_TYPE_U16}};
-
 static const struct esk_series_spec spec = {
     .table = {.name = "log",
-              .columns = columns,
+              .columns = fixture_columns,
               .column_count = 2,
               .row_bytes = 6},
     .full_policy = ESK_FULL_REFUSE,

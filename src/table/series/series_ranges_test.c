@@ -298,8 +298,6 @@ ESK_TEST(ranges_of_doubles_are_as_well_given_by_their_bits) {
     fixture_end(&fixture);
 }
 
-ESK_TEST_MAIN()
-
 enum { LATER_ROWS = 2000, RARE = 47, AHEAD = 2 };
 
 static void rare_append(struct esk_series *series, uint32_t key) {
@@ -346,3 +344,5 @@ ESK_TEST(a_cursor_by_value_finds_rows_that_come_while_it_is_on_its_way) {
     ESK_CHECK_INT(found, (LATER_ROWS + RARE - 1) / RARE * RARE);
     fixture_end(&fixture);
 }
+
+ESK_TEST_MAIN()
