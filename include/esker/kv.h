@@ -117,9 +117,10 @@ int esk_kv_create(struct esk_volume *volume, const struct esk_kv_spec *spec,
 ///          of another kind, or of a newer version; ESK_E_READ_ONLY: may only
 ///          be read; ESK_E_LIMIT: the table has more than config.keys keys;
 ///          ESK_E_INVALID; ESK_E_NO_MEMORY; ESK_E_CORRUPT; ESK_E_IO.
-/// Costs    a mount of the log, as in esk_series_open, and a read of each of
-///          its pages and 2 of 3 bytes of each record that was replaced; of its
-///          pages once more where power loss left parts of an erased block.
+/// Costs    a mount of the log, as in esk_series_open, a read of each of its
+///          pages, and two reads of the first 3 bytes of each record that was
+///          replaced; its pages once more where power loss left parts of an
+///          erased block.
 int esk_kv_open(struct esk_kv **kv, struct esk_volume *volume, const char *name,
                 const struct esk_kv_config *config);
 

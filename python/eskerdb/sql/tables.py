@@ -29,6 +29,7 @@ _ENVELOPE_BYTES = 16  # of a page, about
 _PLACES = 48  # of a series, whose rows are the sample of a column
 _SORTED_BYTES = 4  # of a column with a sorted index, at most
 _WIDE = ("bytes", "text")
+_KEYS_REPEAT = 0x80  # bit of the kind in a fingerprint
 # enum esk_table_kind, by the words of USING
 KIND_NUMBERS = {
     "series": lib.ESK_TABLE_SERIES,
@@ -253,7 +254,7 @@ def fingerprint(info: TableInfo) -> int:
     """Computes esk_table_fingerprint of a table that is in no volume."""
     if info.kind == "kv":
         return 0
-    repeats = 0x80 if info.keys_repeat else 0
+    repeats = _KEYS_REPEAT if info.keys_repeat else 0
     data = bytes([KIND_NUMBERS[info.kind] | repeats, info.key])
     for column in info.columns:
         made = schema.Column(
