@@ -27,7 +27,8 @@
 
 enum {
     QUICK_BLOCKS = 3, ///< oldest blocks that are read at more pages; most
-                      ///< blank blocks in a step of the binary search
+                      ///< blank blocks in a step of the binary search; a ring
+                      ///< of not more has no block that is read at its ends
     OLDER_MARKED = 2, ///< blocks of a lap ago that end a search; a block whose
                       ///< erase failed has its old pages, and its mark may have
                       ///< failed, too
@@ -203,7 +204,8 @@ static uint32_t edge_find(struct search *search, enum trust trust) {
 /// Searches a window of blocks, from position `at` on, for the origin of the
 /// count: the first block with a valid page. A bad block, which may be from any
 /// lap, is taken only if there is no other. Of a run of damaged blocks the last
-/// one is read whole: the damage may end in it, before newer pages.
+/// one is read whole: the damage may end in it, before newer pages. In a ring
+/// of few blocks each may be the head's, and is read whole.
 /// behind   the blocks are behind the edge: takes one that continues the count
 ///          or is newer. Searches past the origin as well, whose erase may have
 ///          failed.
@@ -246,7 +248,7 @@ static bool origin_find(struct search *search, uint32_t at, bool behind) {
             }
         }
         run = look == LOOK_ALL || is_older ? POSITION_NONE : at;
-        look = LOOK_ENDS;
+        look = blocks(search) <= QUICK_BLOCKS ? LOOK_ALL : LOOK_ENDS;
         if (is_older && --proof == 0) {
             break;
         }

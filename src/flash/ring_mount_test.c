@@ -67,6 +67,37 @@ ESK_TEST(ring_mount_finds_the_tail_behind_what_was_erased_ahead) {
     }
 }
 
+/// The only block with pages is not the first one that a mount reads, and its
+/// first page is lost: a program that was cut, or damage.
+ESK_TEST(ring_mount_of_few_blocks_finds_pages_behind_one_that_looks_erased) {
+    for (uint32_t blocks = 2; blocks <= 3; blocks++) {
+        struct ring_fixture fixture;
+        uint8_t blank[128];
+        bool done = true;
+        ESK_CONTEXT("%u blocks", blocks);
+        ring_fixture_start(&fixture, &ring_fixture_nor);
+        fixture.config.blocks = blocks;
+        fixture.config.refuse = true;
+        fixture.config.ahead = (uint8_t)(blocks - 1);
+        ring_fixture_mount(&fixture);
+        ring_fixture_append_many(&fixture, PAGES + 3);
+        esk_ring_drop(&fixture.ring, PAGES + 2);
+        while (done) {
+            ESK_CHECK_INT(esk_ring_step(&fixture.ring, &done), ESK_OK);
+        }
+        memset(blank, 0xFF, sizeof blank);
+        for (uint32_t lost = PAGES; lost < PAGES + 2; lost++) {
+            ESK_CHECK_INT(esk_sim_poke(fixture.sim, FIRST * PAGES + lost, 0,
+                                       blank, sizeof blank),
+                          ESK_OK);
+            ring_fixture_mount(&fixture);
+            ESK_CHECK_INT(fixture.ring.head, PAGES + 3);
+            ring_fixture_check(&fixture, 2);
+        }
+        ring_fixture_end(&fixture);
+    }
+}
+
 ESK_TEST(ring_mount_starts_at_the_tail_hint) {
     struct ring_fixture fixture;
     ring_fixture_start(&fixture, &ring_fixture_nor);
