@@ -127,7 +127,7 @@ static int rows_make(struct esk_model_series *model) {
     return ESK_OK;
 }
 
-/// Makes one call. A mount decides about an erase_before that failed.
+/// Makes one call.
 static int call_make(struct esk_model_series *model) {
     uint32_t choice = esk_model_series_random(model, 16);
     if (model->table.packed && choice < 5) {
@@ -144,12 +144,8 @@ static int call_make(struct esk_model_series *model) {
         return esk_model_series_step(
             model, (uint16_t)(1 + esk_model_series_random(model, 3)));
     }
-    int status = esk_model_series_erase_before(
-        model, esk_model_series_random(model, 10));
-    if (status != ESK_OK) {
-        revive(model);
-    }
-    return status;
+    return esk_model_series_erase_before(model,
+                                         esk_model_series_random(model, 10));
 }
 
 static void live(struct esk_model_series *model) {

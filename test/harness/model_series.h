@@ -46,6 +46,7 @@ enum {
     ESK_MODEL_SERIES_ROWS_MAX = 8192,
     ESK_MODEL_SERIES_ROW_BYTES_MAX = 1200,
     ESK_MODEL_SERIES_VALUE_BYTES_MAX = 16384,
+    ESK_MODEL_SERIES_FLOORS_MAX = 8,    ///< failed erase_befores until a mount
     ESK_MODEL_SERIES_SORTED_BLOCKS = 3, ///< of a sorted index
     ESK_MODEL_SERIES_MERGED_BLOCKS = 4,
 };
@@ -93,13 +94,15 @@ struct esk_model_series_row {
 struct esk_model_series_expected {
     uint64_t random; ///< the workload's generator
     int64_t key_next;
-    int64_t floor;       ///< rows below are dropped
-    int64_t floor_maybe; ///< the same, if the last erase_before took effect
-    uint32_t count;      ///< rows accepted
-    uint32_t synced;     ///< of these, acknowledged by sync
-    uint32_t placed;     ///< of these, in a page that is complete
-    uint32_t sync_rows;  ///< rows a sync, where the workload draws that
-    uint32_t keep;       ///< positions from here on are retained
+    int64_t floor; ///< rows below are dropped
+    /// The same, each of an erase_before that failed: a mount may find one.
+    int64_t floors_maybe[ESK_MODEL_SERIES_FLOORS_MAX];
+    uint32_t floors_maybe_count;
+    uint32_t count;     ///< rows accepted
+    uint32_t synced;    ///< of these, acknowledged by sync
+    uint32_t placed;    ///< of these, in a page that is complete
+    uint32_t sync_rows; ///< rows a sync, where the workload draws that
+    uint32_t keep;      ///< positions from here on are retained
     uint32_t var_keep;
     uint32_t data_head; ///< before the present call
     uint32_t var_head;
@@ -107,7 +110,6 @@ struct esk_model_series_expected {
     uint32_t ahead; ///< blocks that steps may have erased ahead
     uint32_t laps;  ///< of the data ring, so far
     bool has_floor;
-    bool has_floor_maybe;
     bool has_left; ///< an erase_after has not ended: its rows that stay are
     uint32_t left; ///< these
     bool crashed;  ///< since the last verify
@@ -136,7 +138,6 @@ struct esk_model_series {
     uint32_t values_damaged; ///< of rows whose values may be dropped
     uint32_t pages_passed;   ///< by the last scan, from its cursor
     bool has_gap;            ///< more than the invalid pages that were read
-    int64_t lowest;          ///< lowest key found
     struct esk_column columns[6];
     struct esk_index_spec indexes[3]; ///< the sorted one, if any, is last
     int32_t edges[7];

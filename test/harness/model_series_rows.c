@@ -259,16 +259,19 @@ int esk_model_series_erase_before(struct esk_model_series *model,
     }
     uint32_t index = (expected->count - 1) * eighths / 8;
     int64_t key = eighths >= 8 ? expected->key_next : expected->rows[index].key;
-    expected->floor_maybe = key;
-    expected->has_floor_maybe = true;
+    bool raises = !expected->has_floor || key > expected->floor;
+    if (raises && expected->floors_maybe_count == ESK_MODEL_SERIES_FLOORS_MAX) {
+        return ESK_OK; /* wait for a mount */
+    }
+    if (raises) {
+        expected->floors_maybe[expected->floors_maybe_count++] = key;
+    }
     esk_model_series_note_heads(model);
     int status = esk_series_erase_before(model->series, (esk_key)key);
-    if (status == ESK_OK) {
-        if (!expected->has_floor || key > expected->floor) {
-            expected->floor = key;
-        }
+    if (status == ESK_OK && raises) {
+        expected->floor = key;
         expected->has_floor = true;
-        expected->has_floor_maybe = false;
+        expected->floors_maybe_count = 0;
     }
     return status;
 }

@@ -25,7 +25,7 @@ static void use_dead(struct esk_model_series *model) {
         (void)esk_model_series_erase_before(model, 2);
     }
     esk_sim_power_on(model->sim);
-    model->expected->has_floor_maybe = false;
+    model->expected->floors_maybe_count = 0;
 }
 
 static void verify(struct esk_model_series *model) {
