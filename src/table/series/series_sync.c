@@ -74,6 +74,19 @@ static int sync_mount(struct esk_series *series, struct esk_ring_config *config,
                                  ESK_REGION_SYNC, page);
 }
 
+/// Whether no other block of the journal is good than the one of head. Such a
+/// block is erased while it has the newest page: after power loss its pages may
+/// still be valid, and it must not be continued.
+static bool is_only_block(const struct esk_ring *ring) {
+    uint16_t pages = esk_region_geometry(&ring->region)->block_pages;
+    uint32_t at = esk_ring_block_from(ring, ring->head);
+    uint32_t end = at + esk_ring_pages(ring) - pages;
+    while (at < end && esk_ring_block_is_bad(ring, at)) {
+        at += pages;
+    }
+    return at >= end;
+}
+
 static int sync_recover(struct esk_series *series) {
     struct esk_ring *ring = esk_sync_ring(series);
     uint32_t at = ring->head;
@@ -94,6 +107,9 @@ static int sync_recover(struct esk_series *series) {
         at--;
     }
     esk_ring_drop(ring, at);
+    if (is_only_block(ring)) {
+        esk_ring_leave(ring);
+    }
     return ESK_OK;
 }
 
