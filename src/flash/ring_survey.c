@@ -137,13 +137,15 @@ static void head_find(struct survey *survey, uint32_t start) {
 
 /// Oldest position that can still have a page: a lap before the end of head's
 /// block, past the blocks that were erased ahead. A block of other bytes before
-/// an erased block was dropped with it: its erase failed, or was cut.
+/// an erased block was dropped with it: its erase failed, or was cut. One wrong
+/// read drops no block.
 static uint32_t tail_find(struct survey *survey) {
     const struct esk_ring *ring = survey->ring;
     uint32_t pages = esk_ring_pages(ring);
     uint32_t at = ring->ready > pages ? ring->ready - pages : 0;
     uint32_t tail = at;
-    while (at < ring->head && block_start(survey, at, 0) != at) {
+    while (at < ring->head && block_start(survey, at, 0) != at &&
+           block_start(survey, at, 0) != at) {
         at += block_pages(survey);
         tail = survey->odd ? tail : at;
     }

@@ -135,7 +135,11 @@ static int page_look(struct search *search, esk_address id) {
     if (status == ESK_E_IO || status == ESK_NOT_FOUND) {
         return status;
     }
-    bool other = !is_first_torn(search, id, bytes);
+    /* A blank page is no other one because one of its reads was wrong. */
+    bool other = !is_first_torn(search, id, bytes) &&
+                 esk_region_is_erased(
+                     region, id, 0,
+                     esk_envelope_page_bytes(&region->envelope)) != ESK_OK;
     bool has_head =
         esk_bytes_equal(bytes + ESK_ENVELOPE_BYTES, magic, sizeof magic);
     if (has_head) {
