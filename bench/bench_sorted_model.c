@@ -196,8 +196,8 @@ static int place_compare(const void *left, const void *right) {
 /// page. Of each data page one stays; they are moved to the end.
 /// end      out: behind them.
 /// Returns  how many stay.
-static uint32_t same_settle(struct entry *entries, uint32_t first,
-                            uint32_t count, uint8_t shift, uint32_t *end) {
+static uint32_t same_sort(struct entry *entries, uint32_t first, uint32_t count,
+                          uint8_t shift, uint32_t *end) {
     uint32_t last = first + 1;
     while (last < count &&
            entries[last].value >> shift == entries[first].value >> shift) {
@@ -275,7 +275,7 @@ static uint64_t run_pack(const struct settings *settings, struct run *run) {
     while (from < run->count) {
         uint32_t end = 0;
         uint32_t same =
-            same_settle(run->entries, from, run->count, packer.shift, &end);
+            same_sort(run->entries, from, run->count, packer.shift, &end);
         uint32_t packed = same_pack(&packer, end - same, same);
         from = end - same + packed;
         if (packed < same) {

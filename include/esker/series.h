@@ -401,7 +401,7 @@ uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
 ///          is free; ESK_E_INVALID when `config` is out of range; ESK_E_BUSY
 ///          when the table is open already; ESK_E_UNSUPPORTED (not a series, or
 ///          keys wider than this build); ESK_E_CORRUPT; ESK_E_IO.
-/// Costs    O(log blocks) + at most group_pages page reads, one for each tile
+/// Costs    O(log blocks) + at most group_pages page reads, one for each node
 ///          that the key index has room for, and run_pages reads of a few
 ///          bytes; with the key index and no index log at most 64 page reads.
 ///          The first value query, or the first index page that is programmed,
@@ -620,7 +620,7 @@ int esk_series_erase_before(struct esk_series *series, esk_key key);
 ///          breaks (drops of newest rows, added columns); ESK_E_UNSUPPORTED
 ///          without the part `breaks`; ESK_E_NO_SPACE when the catalog is full;
 ///          ESK_E_READ_ONLY; ESK_E_CORRUPT; ESK_E_IO.
-/// Costs    a seek, a data page, a run page, and a catalog write; without an
+/// Costs    a seek, a data page, a zone page, and a catalog write; without an
 ///          index log also as esk_series_open. From then on a lookup of an
 ///          older row is a binary search.
 int esk_series_erase_after(struct esk_series *series, esk_key key);

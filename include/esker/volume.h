@@ -89,7 +89,7 @@ struct esk_volume {
     uint8_t uuid[16];
     /// Finds out what a commit did that ended in ESK_E_IO, before anything is
     /// programmed; NULL: it is known.
-    int (*settle)(struct esk_volume *volume);
+    int (*resolve)(struct esk_volume *volume);
     uint8_t *arena;     ///< the next table is carved from here on
     uint8_t *arena_end; ///< the page before it is scratch, if it is free
 };

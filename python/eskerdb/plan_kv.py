@@ -137,7 +137,7 @@ def plan_kv(
     core = need.ask(blocks, ram_keys)
     flow = _Flow(need, blocks, core, updates_a_sync)
     rates = rates or uniform(keys)
-    flow.settle(rates)
+    flow.solve(rates)
     index = _Index(need, core, flow, ram_keys, replay_pages, rates)
     worn = max(
         flow.erases / blocks,
@@ -350,7 +350,7 @@ class _Flow:
         self.bytes = self.programs = self.erases = 0.0
         self.split = self.page_records = 0.0
 
-    def settle(self, rates: Rates) -> None:
+    def solve(self, rates: Rates) -> None:
         """Finds the updates of a block, and counts what they cost."""
         few = _SAMPLE_RECORDS * self.need.record // self.room
         sample = max(4, min(64, few))

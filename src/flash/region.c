@@ -214,8 +214,8 @@ static int change_begin(const struct esk_region *region) {
     if (esk_volume_notes_syncs()) {
         region->volume->is_synced = false;
     }
-    return ESK_SHAPED(NULL, region->volume->settle) != NULL
-               ? region->volume->settle(region->volume)
+    return ESK_SHAPED(NULL, region->volume->resolve) != NULL
+               ? region->volume->resolve(region->volume)
                : ESK_OK;
 }
 

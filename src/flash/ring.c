@@ -400,7 +400,7 @@ ESK_APART void esk_ring_open_none(struct esk_ring *ring) {
 /// Verifies the page at head after a failed transfer: the part that is not
 /// programmed must look erased, or the page is a hole.
 /// Returns ESK_OK; ESK_E_IO.
-static int doubt_settle(struct esk_ring *ring) {
+static int doubt_resolve(struct esk_ring *ring) {
     esk_address page = esk_ring_page(ring, ring->head);
     int status =
         esk_region_is_erased(&ring->region, page, 0, ESK_ENVELOPE_OPENING);
@@ -431,7 +431,7 @@ int esk_ring_reserve(struct esk_ring *ring) {
         return ESK_E_WORN;
     }
     if (ring->in_doubt && !leaves()) {
-        ESK_TRY(doubt_settle(ring));
+        ESK_TRY(doubt_resolve(ring));
     }
     if (esk_ring_rest(ring, ring->head) == 0) {
         /* So power loss can lose pages of one block only. */

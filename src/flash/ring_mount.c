@@ -310,7 +310,7 @@ static bool was_there(struct search *search, uint32_t at) {
 /// Moves head past the pages after it in its block that are valid but have a
 /// damaged header, or are neither valid nor erased. Reads two pages: a failed
 /// program may leave its page erased and tear the next one.
-static void head_settle(struct search *search, uint32_t end) {
+static void head_advance(struct search *search, uint32_t end) {
     struct esk_ring *ring = search->ring;
     if (ring->head < end && esk_ring_block_is_bad(ring, ring->head)) {
         ring->head = end;
@@ -361,7 +361,7 @@ static uint32_t head_block(struct search *search) {
 static void head_find(struct search *search, uint32_t start) {
     struct esk_ring *ring = search->ring;
     ring->head = block_end(search, start);
-    head_settle(search, start + block_pages(search));
+    head_advance(search, start + block_pages(search));
     ring->ready = esk_ring_block_from(ring, ring->head);
 }
 

@@ -278,7 +278,7 @@ static int half_took(struct esk_volume *next, uint8_t half, uint8_t *page) {
 /// the half that is not valid. Until that is known nothing may be programmed:
 /// rows would be lost with the next mount, which would take that commit.
 /// Returns ESK_OK: it is not there; ESK_E_IO.
-static int commit_settle(struct esk_volume *volume) {
+static int commit_resolve(struct esk_volume *volume) {
     uint8_t half = (volume->half_valid & 1u) != 0 ? 1 : 0;
     enum esk_header header = ESK_HEADER_OTHER;
     struct esk_meta meta;
@@ -292,7 +292,7 @@ static int commit_settle(struct esk_volume *volume) {
         esk_region_prove(&meta.region, id) != ESK_E_CORRUPT) {
         return ESK_E_IO;
     }
-    volume->settle = NULL;
+    volume->resolve = NULL;
     return ESK_OK;
 }
 
@@ -318,8 +318,8 @@ int esk_catalog_commit(struct esk_volume *volume,
             next.table_next = (uint8_t)(change->added + 1u);
         }
         /* The half is erased first, so what it has does not matter. */
-        next.settle = NULL;
-        volume->settle = NULL;
+        next.resolve = NULL;
+        volume->resolve = NULL;
         status = change_write(volume, &next, half, change, page);
         if (status == ESK_E_IO && half_took(&next, half, page) == ESK_OK) {
             status = ESK_OK;
@@ -330,7 +330,7 @@ int esk_catalog_commit(struct esk_volume *volume,
                copy, which the next commit writes first. */
             (void)esk_half_mirror(volume, page);
         } else {
-            volume->settle = commit_settle;
+            volume->resolve = commit_resolve;
         }
     }
     return status;

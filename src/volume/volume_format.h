@@ -97,7 +97,7 @@ enum esk_catalog_index_kind {
 /// Tags of options. A reader skips an unknown tag; a feature word says whether
 /// that is allowed.
 enum esk_option_tag {
-    ESK_OPTION_SERIES = 1, ///< group pages, run pages, full policy, flags: u8
+    ESK_OPTION_SERIES = 1, ///< group_pages, run_pages, full policy, flags: u8
     ESK_OPTION_TAIL = 2,   ///< flags u8, data position u32, floor key u64
     ESK_OPTION_TREE = 3,   ///< store u8, k in percent u8
     ESK_OPTION_BREAKS = 4, ///< places where a series was broken off

@@ -92,7 +92,7 @@ static bool table_is(const struct model *model, const uint32_t *versions) {
 }
 
 /// Makes what the table has the synced state: after `ops` of its changes.
-static void settle(struct model *model, uint16_t ops) {
+static void model_commit(struct model *model, uint16_t ops) {
     for (uint16_t i = 0; i < ops; i++) {
         model->synced[model->op[i].key] = model->op[i].version;
     }
@@ -152,7 +152,7 @@ static void world_make(const struct run *run, uint64_t seed) {
 
 static int sync(struct model *model) {
     ESK_TRY(esk_kv_sync(model->kv));
-    settle(model, model->ops);
+    model_commit(model, model->ops);
     return ESK_OK;
 }
 
@@ -217,7 +217,7 @@ static void recover(const struct run *run) {
         struct esk_kv_report report;
         uint16_t ops = 0;
         ESK_CHECK(prefix_find(&models[table], &ops));
-        settle(&models[table], ops);
+        model_commit(&models[table], ops);
         ESK_CHECK_INT(esk_kv_check(models[table].kv, &report), ESK_OK);
         ESK_CHECK_INT(report.index_lost, 0);
     }

@@ -202,7 +202,7 @@ static void life_begin(uint32_t seed) {
 }
 
 /// Finds the table's state among those allowed from `first` on.
-static void state_settle(uint32_t first) {
+static void state_resolve(uint32_t first) {
     struct esk_model_tree *model = &life.model;
     static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
     size_t bytes = model->range * sizeof *versions;
@@ -258,7 +258,7 @@ static void revive(void) {
         esk_sim_cut_at(model->sim, 0, ESK_SIM_CUT_NONE);
     }
     ESK_CHECK_INT(status, ESK_OK);
-    state_settle(first);
+    state_resolve(first);
     ESK_CHECK_HELD(esk_model_tree_verify(model), model->why);
     ESK_CHECK_TEXT(esk_sim_violation(model->sim), "");
 }
@@ -391,7 +391,7 @@ static int batch_call(void) {
 
 /// After a write in place that failed: the next change repeats it; then each
 /// key of the call has its old or its new row.
-static void inplace_settle(void) {
+static void inplace_resolve(void) {
     struct esk_model_tree *model = &life.model;
     life.torn = model->in_batch;
     static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
@@ -447,7 +447,7 @@ static void change_note(int status, uint32_t done, bool programmed) {
     if (failed && !may_stay) {
         failed_allow(done);
     } else if (failed) {
-        inplace_settle();
+        inplace_resolve();
     }
 }
 

@@ -556,7 +556,7 @@ ESK_TEST(series_cursor_in_steps_is_exact_while_rows_are_appended) {
     }
 }
 
-/// The oldest run page is lost, and the query begins below it: a step that may
+/// The oldest zone page is lost, and the query begins below it: a step that may
 /// read no more than the way there takes comes to the data page in the next
 /// call.
 ESK_TEST(series_cursor_backward_ends_where_the_oldest_run_page_is_lost) {

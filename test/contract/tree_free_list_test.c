@@ -230,7 +230,7 @@ static void cached_changes(struct esk_model_tree *model, bool *changed) {
 
 /// Opens the tree after a cut. A row that was not changed since the last sync
 /// is unchanged; of the others the medium's cache may have lost any.
-static void cached_settle(struct esk_model_tree *model, const bool *changed) {
+static void cached_resolve(struct esk_model_tree *model, const bool *changed) {
     static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
     esk_sim_cut_at(model->sim, 0, ESK_SIM_CUT_NONE);
     esk_sim_power_on(model->sim);
@@ -273,7 +273,7 @@ ESK_TEST(cuts_lose_no_page_of_a_medium_with_a_cache) {
                            medium.whole_writes ? ESK_SIM_CUT_AFTER
                                                : ESK_SIM_CUT_DRAWN);
             cached_changes(&model, changed);
-            cached_settle(&model, changed);
+            cached_resolve(&model, changed);
             ESK_CHECK_INT(esk_tree_sync(model.tree), ESK_OK);
         }
         verify(&model);

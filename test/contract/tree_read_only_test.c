@@ -55,8 +55,8 @@ static bool cut_comes(struct esk_model_tree *model, enum change change,
 }
 
 /// Updates the model by the rows of the interrupted change.
-static void settle(struct esk_model_tree *model, enum change change,
-                   uint32_t number) {
+static void change_resolve(struct esk_model_tree *model, enum change change,
+                           uint32_t number) {
     static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
     ESK_CHECK_HELD(esk_model_tree_read_all(model, versions), model->why);
     if (change != BATCH) {
@@ -86,7 +86,7 @@ static bool read_only_verify(struct esk_model_tree *model, enum change change,
                        model->arena, model->arena_bytes);
     ESK_CHECK(status == ESK_OK || status == ESK_E_READ_ONLY);
     if (status == ESK_OK) {
-        settle(model, change, number);
+        change_resolve(model, change, number);
         esk_tree_close(model->tree);
     }
     ESK_CHECK_INT(esk_sim_op_count(model->sim), ops);
@@ -98,7 +98,7 @@ static bool read_only_verify(struct esk_model_tree *model, enum change change,
     if (status == ESK_OK) {
         model_tree_verify(model);
     } else {
-        settle(model, change, number);
+        change_resolve(model, change, number);
     }
     return status != ESK_OK;
 }

@@ -15,7 +15,7 @@ enum {
     VALUE_BYTES_MAX = 200,
     ROWS_MAX = 20000,
     VALUE_SPREAD = 920,
-    TILES = 23,    ///< of values that are noise: a query of each
+    NODES = 23,    ///< of values that are noise: a query of each
     GET_EVERY = 5, ///< one row in so many is also read by get
 };
 
@@ -412,10 +412,10 @@ static void scans_by_value(void) {
         return;
     }
     uint32_t first = (uint32_t)run.stage;
-    for (uint32_t tile = first; tile < TILES; tile += STAGES) {
-        int16_t lo = (int16_t)(tile * (VALUE_SPREAD / TILES));
-        scan_by_value(lo, (int16_t)(lo + VALUE_SPREAD / TILES - 1),
-                      tile % 3 == 1);
+    for (uint32_t node = first; node < NODES; node += STAGES) {
+        int16_t lo = (int16_t)(node * (VALUE_SPREAD / NODES));
+        scan_by_value(lo, (int16_t)(lo + VALUE_SPREAD / NODES - 1),
+                      node % 3 == 1);
     }
 }
 

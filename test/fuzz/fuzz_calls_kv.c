@@ -207,7 +207,7 @@ static bool counter_add(struct run *run, unsigned which, uint32_t by) {
 }
 
 /// Reads the counters after an open.
-static void counters_settle(struct run *run) {
+static void counters_read(struct run *run) {
     for (unsigned i = 0; i < COUNTERS; i++) {
         struct counter *counter = &run->counter[i];
         uint32_t value = 0;
@@ -429,7 +429,7 @@ static void take_up(struct run *run) {
     if (!esk_model_kv_recover(&run->model)) {
         fail(run, "recover");
     }
-    counters_settle(run);
+    counters_read(run);
     verify(run);
 }
 

@@ -132,8 +132,8 @@ static void take_up(struct run *run) {
 
 /// Sets the model to the table's rows: those after `least` or more of the
 /// changes since `run->start`.
-static void changes_settle(struct run *run, const struct change *changes,
-                           uint32_t least, uint32_t count) {
+static void changes_resolve(struct run *run, const struct change *changes,
+                            uint32_t least, uint32_t count) {
     static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
     struct esk_model_tree *model = &run->model;
     size_t bytes = model->range * sizeof *versions;
@@ -188,7 +188,7 @@ static void cut_and_recover(struct run *run, uint32_t much) {
     esk_sim_power_on(model->sim);
     esk_sim_cut_at(model->sim, 0, ESK_SIM_CUT_NONE);
     take_up(run);
-    changes_settle(run, changes, least, count);
+    changes_resolve(run, changes, least, count);
     verify(run);
 }
 

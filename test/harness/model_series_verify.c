@@ -130,7 +130,7 @@ static bool forward_verify(struct esk_model_series *model) {
 
 /// Checks the lowest key that the table keeps. An erase_before that failed did
 /// nothing; where it could not find that out, a mount may find it committed.
-static bool floor_settle(struct esk_model_series *model) {
+static bool floor_key_verify(struct esk_model_series *model) {
     struct esk_model_series_expected *expected = model->expected;
     bool has_floor = esk_floor(model->series) > 0;
     int64_t floor = (int64_t)esk_key_from_order(
@@ -152,7 +152,7 @@ static bool floor_settle(struct esk_model_series *model) {
 }
 
 /// Finds out whether the erase_after that a cut interrupted took effect.
-static void left_settle(struct esk_model_series *model) {
+static void left_resolve(struct esk_model_series *model) {
     struct esk_model_series_expected *expected = model->expected;
     if (expected->has_left && model->seen <= expected->left &&
         expected->count > expected->left) {
@@ -193,7 +193,7 @@ static bool complete_verify(struct esk_model_series *model) {
 }
 
 /// Removes the lost rows from the model's end.
-static void model_settle(struct esk_model_series *model) {
+static void model_drop_lost(struct esk_model_series *model) {
     struct esk_model_series_expected *expected = model->expected;
     uint32_t count = model->seen;
     if (!expected->crashed) {
@@ -444,10 +444,10 @@ static bool report_verify(struct esk_model_series *model) {
 
 bool esk_model_series_verify(struct esk_model_series *model, bool full) {
     struct model_series_query query;
-    if (!floor_settle(model) || !forward_verify(model)) {
+    if (!floor_key_verify(model) || !forward_verify(model)) {
         return false;
     }
-    left_settle(model);
+    left_resolve(model);
     if (!model->lenient && !complete_verify(model)) {
         return false;
     }
@@ -464,6 +464,6 @@ bool esk_model_series_verify(struct esk_model_series *model, bool full) {
             }
         }
     }
-    model_settle(model);
+    model_drop_lost(model);
     return true;
 }

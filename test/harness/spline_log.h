@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Shared by the spline's tests: an index log in memory, which handles tiles
+/// Shared by the spline's tests: an index log in memory, which handles nodes
 /// and new knots as the series' index log does, and sets of points.
 #ifndef ESK_TEST_SPLINE_LOG_H
 #define ESK_TEST_SPLINE_LOG_H
@@ -19,17 +19,17 @@ enum {
     RUN_PAGES = 50, ///< data pages of an index page
 };
 
-/// The parts of an index page that the spline needs: a tile, or the new knots;
+/// The parts of an index page that the spline needs: a node, or the new knots;
 /// and the fields for recovery.
 struct index_page {
     uint8_t section[SECTION_BYTES];
     uint16_t count;
-    bool is_tile;
+    bool is_node;
     uint8_t error;
-    uint32_t previous; ///< of a tile: the closed one before it
-    uint32_t open[2];  ///< both levels' open tiles
-    esk_key tip_key;
-    uint32_t tip;
+    uint32_t previous; ///< of a node: the closed one before it
+    uint32_t open[2];  ///< both levels' open nodes
+    esk_key last_key;
+    uint32_t last;
 };
 
 struct log {
@@ -52,7 +52,7 @@ static struct log test_log;
 static inline void log_spline_init(struct log *log) {
     esk_spline_init(&log->spline, log->memory, log->bytes, log->key_bytes,
                     log->error);
-    esk_spline_tiles_init(&log->spline);
+    esk_spline_nodes_init(&log->spline);
 }
 
 static inline void log_init(struct log *log, uint16_t bytes, uint8_t key_bytes,
@@ -68,16 +68,16 @@ static inline void log_init(struct log *log, uint16_t bytes, uint8_t key_bytes,
 
 /// Ends a page: records its place in the log, and the newest fields.
 static inline void log_write(struct log *log, struct index_page *page) {
-    page->open[0] = log->spline.tiles.tile[0].open_position;
-    page->open[1] = log->spline.tiles.tile[1].open_position;
+    page->open[0] = log->spline.nodes.node[0].open_position;
+    page->open[1] = log->spline.nodes.node[1].open_position;
     page->error = log->spline.error_16ths;
-    esk_spline_tip(&log->spline, &page->tip_key, &page->tip);
+    esk_spline_last(&log->spline, &page->last_key, &page->last);
     log->next++;
 }
 
 static inline void log_save(struct log *log, uint8_t level) {
     struct esk_spline *spline = &log->spline;
-    const struct esk_spline_tile *own = &spline->tiles.tile[level];
+    const struct esk_spline_node *own = &spline->nodes.node[level];
     ESK_CHECK(log->next < PAGE_COUNT_MAX);
     struct index_page *page = &log->pages[log->next];
     uint16_t count = 0;
@@ -90,7 +90,7 @@ static inline void log_save(struct log *log, uint8_t level) {
                log->pages[own->open_position - log->first].section,
                SECTION_BYTES);
     }
-    page->is_tile = true;
+    page->is_node = true;
     page->count =
         esk_spline_save(spline, level, page->section, count, log->room);
     ESK_CHECK(page->count <= log->room && page->count > count);
@@ -123,7 +123,7 @@ static inline void log_add(struct log *log, esk_key key, uint32_t position) {
     }
 }
 
-/// Searches a key down to its segment. Returns the tiles read, -1 when it is
+/// Searches a key down to its segment. Returns the nodes read, -1 when it is
 /// not found.
 static inline int log_find(struct log *log, esk_key key,
                            struct esk_spline_hit *hit) {
@@ -131,12 +131,12 @@ static inline int log_find(struct log *log, esk_key key,
     int status = esk_spline_find(&log->spline, key, &hit->position);
     hit->level = 0;
     if (status != ESK_OK) {
-        status = esk_spline_find_tile(&log->spline, key, hit);
+        status = esk_spline_find_node(&log->spline, key, hit);
     }
     while (status == ESK_OK && hit->level != 0) {
         uint32_t at = hit->position - log->first;
         uint8_t level = hit->level;
-        ESK_CHECK(at < log->next && log->pages[at].is_tile);
+        ESK_CHECK(at < log->next && log->pages[at].is_node);
         reads++;
         status = esk_spline_find_in(&log->spline, log->pages[at].section,
                                     log->pages[at].count, (uint8_t)(level - 1u),
@@ -146,12 +146,12 @@ static inline int log_find(struct log *log, esk_key key,
     return status == ESK_OK ? reads : -1;
 }
 
-/// Restores a tile in the spline. Returns whether it was added.
-static inline bool log_restore_tile(struct log *log, uint8_t level,
+/// Restores a node in the spline. Returns whether it was added.
+static inline bool log_restore_node(struct log *log, uint8_t level,
                                     uint32_t position, bool open) {
     const struct index_page *page = &log->pages[position - log->first];
     esk_spline_restore_error(&log->spline, page->error);
-    return esk_spline_restore_tile(&log->spline, level, page->section,
+    return esk_spline_restore_node(&log->spline, level, page->section,
                                    page->count, position, open);
 }
 
@@ -163,14 +163,14 @@ static inline void log_mount(struct log *log, uint32_t tail) {
     log_spline_init(log);
     for (uint8_t level = 0; level < 2; level++) {
         if (newest->open[level] != ESK_SPLINE_NONE) {
-            ESK_CHECK(log_restore_tile(log, level, newest->open[level], true));
+            ESK_CHECK(log_restore_node(log, level, newest->open[level], true));
         }
     }
     for (uint8_t level = 0; level < 2; level++) {
         uint32_t at = newest->open[level];
         while (at != ESK_SPLINE_NONE && at >= tail) {
             bool open = at == newest->open[level];
-            if (!open && !log_restore_tile(log, level, at, false)) {
+            if (!open && !log_restore_node(log, level, at, false)) {
                 break;
             }
             at = log->pages[at - log->first].previous;
@@ -179,14 +179,14 @@ static inline void log_mount(struct log *log, uint32_t tail) {
     for (uint32_t i = 0; i < log->next; i++) {
         const struct index_page *page = &log->pages[i];
         esk_spline_restore_error(spline, page->error);
-        for (uint16_t k = 0; !page->is_tile && k < page->count; k++) {
+        for (uint16_t k = 0; !page->is_node && k < page->count; k++) {
             struct esk_spline_entry knot;
             esk_spline_section_get(spline, page->section, k, &knot);
             esk_spline_restore_knot(spline, &knot);
         }
     }
-    struct esk_spline_entry tip = {newest->tip_key, newest->tip};
-    esk_spline_restore_tip(spline, &tip);
+    struct esk_spline_entry last = {newest->last_key, newest->last};
+    esk_spline_restore_last(spline, &last);
 }
 
 /* ------------------------------------------------------------------ points */
@@ -205,7 +205,7 @@ static uint32_t test_stride = 1;
 struct result {
     double mean;
     int max;
-    int tiles_max;
+    int nodes_max;
 };
 
 /// Checks every point and keys around it: the hit bounds the page, the
@@ -228,22 +228,22 @@ check_points(struct log *log, const struct points *points, uint32_t from) {
             gap = points->position[i + 1] - points->position[i];
         }
         for (int k = 0; k < 3; k++) {
-            int tiles = log_find(log, keys[k], &hit);
+            int nodes = log_find(log, keys[k], &hit);
             uint32_t page = points->position[i];
             ESK_CONTEXT("%u bytes, point %u of %u, key %d %jx, page %u: %d "
-                        "tiles, guess %u, bound %u",
+                        "nodes, guess %u, bound %u",
                         log->bytes, i, points->count, k, (intmax_t)keys[k],
-                        page, tiles, hit.position, log->spline.error_16ths);
-            ESK_CHECK(tiles >= 0);
+                        page, nodes, hit.position, log->spline.error_16ths);
+            ESK_CHECK(nodes >= 0);
             int64_t off = (int64_t)hit.position - (int64_t)page;
-            int reads = tiles + 1 + (int)(off < 0 ? -off : off);
+            int reads = nodes + 1 + (int)(off < 0 ? -off : off);
             int64_t bound = log->spline.error_16ths / 16 + 1;
             ESK_CHECK(-off <= bound && off <= bound + (k == 0 ? 0 : gap));
             result.mean += reads;
             looked++;
             result.max = reads > result.max ? reads : result.max;
-            result.tiles_max =
-                tiles > result.tiles_max ? tiles : result.tiles_max;
+            result.nodes_max =
+                nodes > result.nodes_max ? nodes : result.nodes_max;
         }
     }
     result.mean /= looked == 0 ? 1 : looked;

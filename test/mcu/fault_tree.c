@@ -63,17 +63,17 @@ static uint8_t row_number(const struct row *row) {
 }
 
 /// Checks that numbers from `from` to before `to` may have no row.
-static void absent(uint8_t from, uint8_t to, bool settle) {
+static void absent(uint8_t from, uint8_t to, bool adopt) {
     for (; from < to; from++) {
         FIRMWARE_HOLDS(certain[from] == 0 || tried[from] == 0);
-        if (settle) {
+        if (adopt) {
             certain[from] = tried[from] = 0;
         }
     }
 }
 
-/// Every row, in order. With `settle` the model continues from the rows found.
-static int scan(bool settle) {
+/// Every row, in order. With `adopt` the model continues from the rows found.
+static int scan(bool adopt) {
     struct row row;
     uint8_t next = 0;
     ESK_TRY(esk_tree_cursor_open(tree, &cursor, NULL));
@@ -81,8 +81,8 @@ static int scan(bool settle) {
     while (status == ESK_OK) {
         uint8_t number = row_number(&row);
         FIRMWARE_HOLDS(number >= next);
-        absent(next, number, settle);
-        if (settle) {
+        absent(next, number, adopt);
+        if (adopt) {
             certain[number] = tried[number] = (uint8_t)row.value[1];
         }
         next = (uint8_t)(number + 1);
@@ -91,7 +91,7 @@ static int scan(bool settle) {
     if (status != ESK_END) {
         return status;
     }
-    absent(next, KEYS, settle);
+    absent(next, KEYS, adopt);
     return ESK_OK;
 }
 

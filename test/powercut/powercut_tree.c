@@ -245,7 +245,7 @@ static bool model_is(const uint32_t *versions) {
 }
 
 /// Makes the changes of `of` in the model one by one until it equals the table.
-static bool step_settle(const struct step *of, const uint32_t *versions) {
+static bool step_explains(const struct step *of, const uint32_t *versions) {
     bool found = model_is(versions);
     for (uint32_t i = 0; i < of->count && !found; i++) {
         struct step one = {.count = 1};
@@ -268,7 +268,7 @@ static bool step_has(const struct step *of, uint32_t number, uint32_t version) {
 
 /// Nodes in place reach a medium with a cache in any order: each key is as of
 /// the last sync or of a later change. Updates the model.
-static bool keys_settle(const uint32_t *versions) {
+static bool keys_explain(const uint32_t *versions) {
     bool found = true;
     model.expected.rows = 0;
     for (uint32_t number = 0; number < model.range; number++) {
@@ -286,7 +286,7 @@ static bool keys_settle(const uint32_t *versions) {
 }
 
 /// Finds which of the allowed states the table is in, and updates the model.
-static bool state_settle(void) {
+static bool state_resolve(void) {
     static uint32_t versions[ESK_MODEL_TREE_KEYS_MAX];
     bool found = false;
     if (!esk_model_tree_read_all(&model, versions)) {
@@ -302,14 +302,14 @@ static bool state_settle(void) {
         step.count = 0;
     }
     if (is_cached() && model.table.store == ESK_STORE_INPLACE) {
-        found = keys_settle(versions);
+        found = keys_explain(versions);
     } else if (is_cached()) {
         model.expected = unsynced.safe;
         for (uint32_t i = 0; i < unsynced.count && !found; i++) {
-            found = step_settle(&unsynced.steps[i], versions);
+            found = step_explains(&unsynced.steps[i], versions);
         }
     }
-    found = found || step_settle(&step, versions);
+    found = found || step_explains(&step, versions);
     synced();
     return found ||
            esk_model_tree_fail(&model, "in no state that a cut may leave");
@@ -323,7 +323,7 @@ static bool tree_recover(struct cut_campaign *run) {
         return esk_model_tree_fail(&model, "recovery: %s",
                                    esk_status_text(status));
     }
-    if (!state_settle()) {
+    if (!state_resolve()) {
         return false;
     }
     /* Without a cut a card still caches what the mount saw. */

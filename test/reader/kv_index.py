@@ -149,11 +149,11 @@ def index_items(volume, table):
             pending[hashed] = key, kind, value
     found = dict(pending)
     positions = {p.position % index.log_pages: p.position for p in parts}
-    for leaf, low, address, settled in index.entries():
+    for leaf, low, address, applied in index.entries():
         page, offset = divmod(address, index.page_bytes)
         mark = (positions[page] * index.page_bytes + offset) % MARKS
         hashed, key, kind, value = by_mark.get(mark, (None,) * 4)
-        if hashed is None or (head - mark) % MARKS <= (head - settled) % MARKS:
+        if hashed is None or (head - mark) % MARKS <= (head - applied) % MARKS:
             continue  # behind the leaf: its key is in `pending`
         assert index.leaf_of(hashed) == leaf
         assert hashed & (0xFFFF if index.leaves >= 256 else 0xFFFFFF) == low

@@ -330,10 +330,10 @@ ESK_TEST(field_bitmap_buckets_do_not_depend_on_the_hosts_byte_order) {
                                esk_ring_page(&fixture.series->log.ring, 0),
                                fixture.page),
                   ESK_OK);
-    ESK_CHECK_INT(fixture.page[ESK_INDEX_ROLE], ESK_INDEX_RUN);
+    ESK_CHECK_INT(fixture.page[ESK_INDEX_ROLE], ESK_INDEX_ZONE_PAGE);
     ESK_CHECK_INT(esk_load_u16(fixture.page + ESK_INDEX_ENTRIES), 2);
-    ESK_CHECK_BYTES(fixture.page + ESK_INDEX_RUN_BODY, entry, sizeof entry);
-    ESK_CHECK_BYTES(fixture.page + ESK_INDEX_RUN_BODY + sizeof entry, entry,
+    ESK_CHECK_BYTES(fixture.page + ESK_INDEX_ZONE_BODY, entry, sizeof entry);
+    ESK_CHECK_BYTES(fixture.page + ESK_INDEX_ZONE_BODY + sizeof entry, entry,
                     sizeof entry);
     fixture_end(&fixture);
 }

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// A newest data page that read as blank was not reported, though the index had
-/// a run page, which is written only when the page after its run exists. Now it
-/// is reported, and never more than what was lost.
+/// a zone page, which is written only when the page after its run exists. Now
+/// it is reported, and never more than what was lost.
 #include "table/series/series.h"
 #include "test/harness/fixture.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// After a reopen more bytes of key index cost more reads: with 8 KB the tiles
-/// of old keys had no tile above them, and an open followed 64 of them back; a
+/// After a reopen more bytes of key index cost more reads: with 8 KB the nodes
+/// of old keys had no node above them, and an open followed 64 of them back; a
 /// get of an older key was a binary search.
 #include "table/series/series.h"
 

@@ -84,7 +84,7 @@ static bool key_is(uint32_t key, struct model_key model) {
 }
 
 /// After a cut: the changes that it met are all there, or none is.
-static void unsure_settle(void) {
+static void unsure_resolve(void) {
     bool are_new = true;
     for (uint32_t i = 0; i < world.unsure; i++) {
         are_new = are_new && key_is(world.at[i], world.after[i]);
@@ -98,7 +98,7 @@ static void unsure_settle(void) {
 static void verify(void) {
     struct esk_kv_stats stats;
     uint32_t there = 0;
-    unsure_settle();
+    unsure_resolve();
     for (uint32_t key = 0; key < KEYS; key++) {
         ESK_CHECK(key_is(key, world.keys[key]));
         there += world.keys[key].there ? 1 : 0;

@@ -5,9 +5,9 @@
 ///
 ///     page |            upper
 ///          |        .---*         A line from the last knot within the bound
-///          |    .--' ..* tip      of every point since lies between the two
+///          |    .--' ..* last     of every point since lies between the two
 ///          |  *'..---'            slopes. A point outside them ends the
-///          |  knot   lower        segment at the tip, the point before it.
+///          |  knot   lower        segment at the last point before it.
 ///          +------------------ key
 ///
 /// When RAM is full, the bound rises and the same corridor runs over the knots,
@@ -40,7 +40,7 @@ enum {
 
 void esk_spline_init(struct esk_spline *spline, void *memory, uint16_t bytes,
                      uint8_t key_bytes, uint8_t error_16ths) {
-    memset(spline, 0, offsetof(struct esk_spline, tiles));
+    memset(spline, 0, offsetof(struct esk_spline, nodes));
     spline->knots = memory;
     spline->bytes = bytes;
     spline->key_bytes = key_bytes;
@@ -142,7 +142,7 @@ static void knot_copy(struct esk_spline *spline, uint16_t to, uint16_t from) {
 ///             next - 1        within the corridor: removed if `next` is, too
 ///             next ..         not checked yet
 ///
-/// The last saved knot stays, because the next tile begins with it.
+/// The last saved knot stays, because the next node begins with it.
 static bool spline_thin_on(struct esk_spline *spline) {
     struct esk_spline_level *knots = &spline->level;
     struct esk_spline_slope upper;
@@ -256,16 +256,16 @@ ESK_APART int esk_spline_push(struct esk_spline *spline,
     ESK_TRY(spline_room(spline, knot->position));
     esk_spline_knot_insert(spline, spline->level.count, knot);
     spline->upper.run = 0;
-    spline->tip = *knot;
-    spline->has_tip = true;
+    spline->last = *knot;
+    spline->has_last = true;
     spline->fresh++;
     return ESK_OK;
 }
 
 bool esk_spline_is_new(const struct esk_spline *spline,
                        const struct esk_spline_entry *point) {
-    return !spline->has_tip || (point->key > spline->tip.key &&
-                                point->position > spline->tip.position);
+    return !spline->has_last || (point->key > spline->last.key &&
+                                 point->position > spline->last.position);
 }
 
 int esk_spline_add(struct esk_spline *spline, esk_key key, uint32_t position) {
@@ -280,17 +280,18 @@ int esk_spline_add(struct esk_spline *spline, esk_key key, uint32_t position) {
     if (!esk_spline_is_new(spline, &point)) {
         return ESK_OK;
     }
-    while (knots->count != 0) { /* at most twice: then the tip is the knot */
+    while (knots->count !=
+           0) { /* at most twice: then the last point is the knot */
         esk_spline_knot_get(spline, (uint16_t)(knots->count - 1u), &knot);
         if (spline_slope_to(&knot, &point, &slope) &&
             spline_narrow(&spline->upper, &spline->lower, &slope, error)) {
-            spline->tip = point;
+            spline->last = point;
             return ESK_OK;
         }
-        if (spline->tip.key == knot.key) {
+        if (spline->last.key == knot.key) {
             break; /* a gap: the point itself becomes a knot */
         }
-        ESK_TRY(esk_spline_push(spline, &spline->tip));
+        ESK_TRY(esk_spline_push(spline, &spline->last));
     }
     return esk_spline_push(spline, &point);
 }

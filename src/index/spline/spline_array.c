@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Packed knots; lookup in them and in tiles. See spline_array.h for the
+/// Packed knots; lookup in them and in nodes. See spline_array.h for the
 /// picture.
 ///
 /// The knots at both ends of a segment are first keys of their pages, so the
@@ -114,7 +114,7 @@ static uint16_t knot_rank(const struct esk_spline *spline, esk_key key) {
 ESK_FAST_FLAT int esk_spline_find(const struct esk_spline *spline, esk_key key,
                                   uint32_t *position) {
     struct esk_spline_entry low;
-    struct esk_spline_entry high = spline->tip;
+    struct esk_spline_entry high = spline->last;
     uint16_t rank = knot_rank(spline, key);
     if (rank == 0) {
         return ESK_NOT_FOUND;
@@ -158,8 +158,8 @@ ESK_HOST_FLAT int esk_spline_find_in(const struct esk_spline *spline,
     if (entry_level != 0) {
         return ESK_OK;
     }
-    /* What tiles cover ends with the oldest knot in RAM. */
-    high = spline->tip;
+    /* What nodes cover ends with the oldest knot in RAM. */
+    high = spline->last;
     if (spline->level.count != 0) {
         esk_spline_knot_get(spline, 0, &high);
     }
@@ -169,17 +169,17 @@ ESK_HOST_FLAT int esk_spline_find_in(const struct esk_spline *spline,
     }
     /* Hostile bytes: positions that do not rise, or do not exist. */
     if (key < high.key && low.position < high.position &&
-        high.position <= spline->tip.position) {
+        high.position <= spline->last.position) {
         hit->position = spline_between(key, &low, &high);
     }
     return ESK_OK;
 }
 
-bool esk_spline_tip(const struct esk_spline *spline, esk_key *key,
-                    uint32_t *position) {
-    *key = spline->tip.key;
-    *position = spline->tip.position;
-    return spline->has_tip;
+bool esk_spline_last(const struct esk_spline *spline, esk_key *key,
+                     uint32_t *position) {
+    *key = spline->last.key;
+    *position = spline->last.position;
+    return spline->has_last;
 }
 
 uint8_t *esk_spline_array_open(const struct esk_spline *spline, uint8_t *at,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The knots: packed entries in RAM, behind those of tiles.
+/// The knots: packed entries in RAM, behind those of nodes.
 ///
-///     [ tiles' entries ][ knots ]  free
+///     [ nodes' entries ][ knots ]  free
 ///
 ///     knot    key        key_bytes, order form, little-endian
 ///             position   2 bytes, the low ones; the newest knot's position,

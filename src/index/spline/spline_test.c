@@ -63,10 +63,10 @@ static void check_target(const struct target *target) {
     int max = 0;
     for (uint32_t i = 0; i < rows; i++) {
         struct esk_spline_hit hit;
-        int tiles = log_find(log, test_keys[i], &hit);
+        int nodes = log_find(log, test_keys[i], &hit);
         int64_t off = (int64_t)hit.position - (int64_t)(i / ROWS_A_PAGE);
-        int reads = tiles + 1 + (int)(off < 0 ? -off : off);
-        ESK_CHECK(tiles >= 0);
+        int reads = nodes + 1 + (int)(off < 0 ? -off : off);
+        ESK_CHECK(nodes >= 0);
         mean += reads;
         max = reads > max ? reads : max;
     }
@@ -75,8 +75,8 @@ static void check_target(const struct target *target) {
         printf("%-9s %4u B error %2u/16 entries %3u+%2u+%u saves %3u+%u: "
                "mean %.3f max %d; first keys mean %.3f max %d\n",
                target->name, target->bytes, log->spline.error_16ths,
-               log->spline.level.count, log->spline.tiles.level[0].count,
-               log->spline.tiles.level[1].count, log->saves[0], log->saves[1],
+               log->spline.level.count, log->spline.nodes.level[0].count,
+               log->spline.nodes.level[1].count, log->saves[0], log->saves[1],
                mean, max, points.mean, points.max);
     }
     ESK_CONTEXT("%s, %u bytes: mean %.3f, max %d", target->name, target->bytes,
@@ -110,8 +110,8 @@ ESK_TEST(spline_finds_every_page_whatever_the_ram) {
         log_init(&test_log, bytes[i], 4, 0);
         add_points(&test_log, &test_points);
         struct result result = check_points(&test_log, &test_points, 0);
-        ESK_CHECK(result.tiles_max <= (bytes[i] < 100 ? 2 : 1));
-        ESK_CHECK(result.max <= result.tiles_max + 2);
+        ESK_CHECK(result.nodes_max <= (bytes[i] < 100 ? 2 : 1));
+        ESK_CHECK(result.max <= result.nodes_max + 2);
     }
 }
 
@@ -172,7 +172,7 @@ ESK_TEST(spline_takes_keys_from_zero_to_the_greatest) {
         struct result result = check_points(&test_log, points, 0);
         ESK_CONTEXT("width %u: mean %.3f", width, result.mean);
         ESK_CHECK(result.mean < 1.4);
-        ESK_CHECK_INT(result.tiles_max, 0);
+        ESK_CHECK_INT(result.nodes_max, 0);
     }
 }
 
@@ -193,7 +193,7 @@ ESK_TEST(spline_keeps_its_bound_on_spans_wider_than_32_bits) {
     log_init(&test_log, 1024, 8, 0);
     add_points(&test_log, points);
     struct result result = check_points(&test_log, points, 0);
-    ESK_CHECK(result.mean < 1.4 && result.tiles_max == 0);
+    ESK_CHECK(result.mean < 1.4 && result.nodes_max == 0);
 }
 #endif
 
@@ -203,13 +203,13 @@ ESK_TEST(spline_finds_nothing_below_the_oldest_key) {
     uint32_t position;
     log_init(&test_log, 256, 4, 0);
     ESK_CHECK_INT(esk_spline_find(&test_log.spline, 5, &found), ESK_NOT_FOUND);
-    ESK_CHECK(!esk_spline_tip(&test_log.spline, &key, &position));
+    ESK_CHECK(!esk_spline_last(&test_log.spline, &key, &position));
     log_add(&test_log, 100, 3);
     ESK_CHECK_INT(esk_spline_find(&test_log.spline, 99, &found), ESK_NOT_FOUND);
     ESK_CHECK_INT(found, 9);
     ESK_CHECK_INT(esk_spline_find(&test_log.spline, 100, &found), ESK_OK);
     ESK_CHECK_INT(found, 3);
-    ESK_CHECK(esk_spline_tip(&test_log.spline, &key, &position));
+    ESK_CHECK(esk_spline_last(&test_log.spline, &key, &position));
     ESK_CHECK_INT(key, 100);
     ESK_CHECK_INT(position, 3);
 }
@@ -222,7 +222,7 @@ ESK_TEST(spline_ignores_points_that_do_not_rise) {
     log_add(&test_log, 100, 4);
     log_add(&test_log, 90, 5);
     log_add(&test_log, 110, 3);
-    ESK_CHECK(esk_spline_tip(&test_log.spline, &key, &position));
+    ESK_CHECK(esk_spline_last(&test_log.spline, &key, &position));
     ESK_CHECK_INT(key, 100);
     ESK_CHECK_INT(position, 3);
 }
@@ -249,7 +249,7 @@ ESK_TEST(spline_splits_segments_longer_than_16_bits_reach) {
     add_points(&test_log, points);
     struct result result = check_points(&test_log, points, 0);
     ESK_CHECK(test_log.saves[0] > 0);
-    ESK_CHECK(result.tiles_max >= 1);
+    ESK_CHECK(result.nodes_max >= 1);
 }
 
 ESK_TEST(spline_survives_a_leap_of_positions) {
@@ -341,11 +341,11 @@ ESK_TEST(spline_thins_across_a_leap) {
     ESK_CHECK_INT(test_log.spline.error_16ths, ESK_SPLINE_ERROR_MAX_16THS);
 }
 
-ESK_TEST(spline_without_tiles_ends_before_their_fields) {
+ESK_TEST(spline_without_nodes_ends_before_their_fields) {
     struct esk_spline spline;
-    uint8_t *tiles = (uint8_t *)&spline.tiles;
+    uint8_t *nodes = (uint8_t *)&spline.nodes;
     uint8_t memory[64];
-    memset(tiles, 0xA5, sizeof spline.tiles);
+    memset(nodes, 0xA5, sizeof spline.nodes);
     make_irregular(&test_points, 3000, 71);
     esk_spline_init(&spline, memory, sizeof memory, 4, 0);
     for (uint32_t i = 0; i < test_points.count; i++) {
@@ -354,12 +354,12 @@ ESK_TEST(spline_without_tiles_ends_before_their_fields) {
         }
         esk_spline_trim(&spline, i / 2);
     }
-    for (size_t i = 0; i < sizeof spline.tiles; i++) {
-        ESK_CHECK_INT(tiles[i], 0xA5);
+    for (size_t i = 0; i < sizeof spline.nodes; i++) {
+        ESK_CHECK_INT(nodes[i], 0xA5);
     }
 }
 
-ESK_TEST(spline_without_tiles_keeps_its_bound_at_a_gap) {
+ESK_TEST(spline_without_nodes_keeps_its_bound_at_a_gap) {
     struct esk_spline spline;
     uint8_t memory[256];
     uint32_t found = 0;

@@ -47,8 +47,8 @@ static int salt_next(struct esk_kv *kv, struct esk_kv_change *change) {
 
 /// Makes the hash of change `at` differ from those before it.
 /// Returns  ESK_OK; ESK_E_INVALID: one of these has its key; as esk_kv_put.
-static int hash_settle(struct esk_kv *kv, struct esk_kv_change *changes,
-                       uint16_t at) {
+static int hash_make_unique(struct esk_kv *kv, struct esk_kv_change *changes,
+                            uint16_t at) {
     struct esk_kv_change *change = &changes[at];
     uint16_t i = 0;
     while (i < at) {
@@ -78,7 +78,7 @@ static int change_add(struct esk_kv *kv, struct batch *batch, uint16_t at) {
         return ESK_E_LIMIT;
     }
     ESK_TRY(esk_kv_change_find(kv, change));
-    ESK_TRY(hash_settle(kv, batch->changes, at));
+    ESK_TRY(hash_make_unique(kv, batch->changes, at));
     uint32_t bytes = esk_kv_change_bytes(change);
     if (change->bytes > block || bytes > block - batch->bytes) {
         return ESK_E_LIMIT;

@@ -37,7 +37,7 @@ uint32_t esk_kv_mark_next(const struct esk_kv *kv) {
 
 /// Records where the page in RAM was programmed: further on than expected when
 /// pages failed.
-static void page_settle(struct esk_kv *kv, uint32_t position) {
+static void page_placed(struct esk_kv *kv, uint32_t position) {
     kv->dirty = true;
     if (kv->start != 0) {
         kv->head_at = esk_ring_block_from(&kv->log, position + 1u);
@@ -79,7 +79,7 @@ static int page_close(struct esk_kv *kv) {
         uint32_t position = 0;
         ESK_TRY(esk_ring_append(&kv->log, kv->page, kv->used, page_aux(kv),
                                 &position));
-        page_settle(kv, position);
+        page_placed(kv, position);
     }
     kv->stream = (uint16_t)(kv->stream + kv->used - kv->start);
     page_clear(kv);
@@ -253,7 +253,7 @@ int esk_kv_flush(struct esk_kv *kv) {
     ESK_TRY(esk_ring_seal(&kv->log, kv->page, (uint16_t)end, page_aux(kv)));
     kv->used = (uint16_t)end;
     kv->sealed = kv->used;
-    page_settle(kv, kv->log.head);
+    page_placed(kv, kv->log.head);
     esk_ring_drop(&kv->log, kv->passed);
     return ESK_OK;
 }

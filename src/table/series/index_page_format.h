@@ -15,22 +15,22 @@ enum esk_index_offset {
     ESK_INDEX_LEVEL = 25,       ///< u8, level of the knots section
     ESK_INDEX_FLAGS = 26,       ///< u8, enum esk_index_flags
     ESK_INDEX_ERROR = 27,       ///< u8, the spline's error bound in 1/16 page
-    ESK_INDEX_RUN_BODY = 28,    ///< start of a run page's entries
-    ESK_INDEX_TILE_PREV = 28,   ///< u32, closed tile of this level before it
-    ESK_INDEX_TILE_OPEN_0 = 32, ///< u32, open tile of level 0
-    ESK_INDEX_TILE_OPEN_1 = 36, ///< u32, open tile of level 1
-    ESK_INDEX_TILE_BODY = 40,   ///< start of other index pages' entries
+    ESK_INDEX_ZONE_BODY = 28,   ///< start of a zone page's entries
+    ESK_INDEX_NODE_PREV = 28,   ///< u32, closed node of this level before it
+    ESK_INDEX_NODE_OPEN_0 = 32, ///< u32, open node of level 0
+    ESK_INDEX_NODE_OPEN_1 = 36, ///< u32, open node of level 1
+    ESK_INDEX_NODE_BODY = 40,   ///< start of other index pages' entries
 };
 
 enum esk_index_role {
-    ESK_INDEX_RUN = 1,   ///< entries for a run of data pages
-    ESK_INDEX_GROUP = 2, ///< entries for the index pages before it; a tile
-    ESK_INDEX_TILE = 3,  ///< a tile only
+    ESK_INDEX_ZONE_PAGE = 1,    ///< entries for a run of data pages
+    ESK_INDEX_SUMMARY_PAGE = 2, ///< entries for its group's zone pages; a node
+    ESK_INDEX_NODE_PAGE = 3,    ///< a node only
 };
 
 enum esk_index_flags {
     ESK_INDEX_GAP_EMPTY = 1, ///< pages from aux to start have no rows
-    ESK_INDEX_TIP = 2,       ///< the knots section ends with the tip
+    ESK_INDEX_LAST = 2,      ///< the knots section ends with the last point
 };
 
 #endif

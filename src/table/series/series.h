@@ -11,11 +11,11 @@
 /// positions stays straight. The index log only makes reads faster: a data page
 /// that no readable index page covers is read.
 ///
-/// Index pages. A *run page* has the entries of consecutive data pages, and the
-/// knots made meanwhile. Every group_pages-th position of the index ring is a
-/// *group page*: one entry for each index page before it in its group, and a
-/// tile of the spline. Tiles that fill up in between get *tile pages*.
-/// FORMAT.md has the bytes.
+/// Index pages. A *zone page* has the zone map entries of a run of data pages,
+/// and the knots made meanwhile. Every group_pages-th position of the index
+/// ring is a *summary page*: one entry for each index page before it in its
+/// group, and a node of the spline. Nodes that fill up in between get *node
+/// pages*. FORMAT.md has the bytes.
 ///
 /// Inside the series, keys are in order form (base/order.h).
 #ifndef ESK_TABLE_SERIES_SERIES_H
@@ -60,18 +60,18 @@ struct esk_series_break_list {
 
 /// The index log: its ring, and the parts of its next pages that are in RAM.
 struct esk_series_index_log {
-    uint8_t *run_page;   ///< entries of the run; NULL without value indexes
+    uint8_t *zone_page;  ///< entries of the run; NULL without value indexes
     uint32_t run_first;  ///< data position where the last run ended
     uint32_t run_start;  ///< data position of the run's first entry
     uint16_t run_count;  ///< entries of the run
     uint16_t run_owed;   ///< first entries of the run that no page was read for
                          ///< yet
     bool gap_unknown;    ///< pages from run_first to run_start may have rows
-    bool save_due;       ///< a group page had no room for all unsaved knots
+    bool save_due;       ///< a summary page had no room for all unsaved knots
     bool is_joined;      ///< `group` begins with an entry of the run
     uint8_t group_count; ///< entries of the group so far
     struct esk_ring ring;
-    uint8_t *group; ///< an entry of all pages since the last run page, then
+    uint8_t *group; ///< an entry of all pages since the last zone page, then
                     ///< those of the group being written
     uint32_t group_first; ///< the first index position of `group`
     uint32_t failures;    ///< index pages that were not written
@@ -312,8 +312,8 @@ int esk_series_newest_find(struct esk_series *series, uint32_t *end);
 /// The knots section of an index page; NULL when its counts are too large.
 uint8_t *esk_series_index_knots(const struct esk_series *series, uint8_t *page);
 
-/// The same for a page with a tile of `level`; NULL when it has none.
-uint8_t *esk_series_tile_knots(const struct esk_series *series, uint8_t *page,
+/// The same for a page with a node of `level`; NULL when it has none.
+uint8_t *esk_series_node_knots(const struct esk_series *series, uint8_t *page,
                                uint8_t level);
 
 /// The entries of an index page.
@@ -328,8 +328,8 @@ void esk_series_index_add(struct esk_series *series, uint32_t position,
 /// Whether the run in RAM must be programmed before another entry.
 bool esk_series_run_is_full(const struct esk_series *series);
 
-/// Writes the fields that every index page has, and the tip after `knots`
-/// entries of `section`. Returns the payload bytes in use.
+/// Writes the fields that every index page has, and the last point after
+/// `knots` entries of `section`. Returns the payload bytes in use.
 uint16_t esk_series_index_finish(const struct esk_series *series, uint8_t *page,
                                  uint8_t role, uint8_t *section,
                                  uint16_t knots);
@@ -343,12 +343,12 @@ int esk_series_index_append(struct esk_series *series, uint8_t *page,
 /* series_recover.c: the index log, at mount. */
 
 /// Rebuilds spline, group and run from the index ring and the data pages after
-/// the last run page. The entries of these pages are made later.
+/// the last zone page. The entries of these pages are made later.
 int esk_series_recover(struct esk_series *series);
 
 /// Makes the last `count` of the run's entries that a mount left out. Costs a
 /// page read for each.
-void esk_series_run_settle(struct esk_series *series, uint16_t count);
+void esk_series_run_complete(struct esk_series *series, uint16_t count);
 
 /* series_plan.c */
 
@@ -363,27 +363,27 @@ int esk_series_summary_backward(struct esk_series *series,
                                 struct esk_series_cursor *cursor,
                                 uint32_t *position);
 
-/* series_tiles.c, series_tiles_recover.c */
+/* series_nodes.c, series_nodes_recover.c */
 
-/// Makes the index ring's head programmable for a page that is no group page;
-/// writes the group page if head is its place.
+/// Makes the index ring's head programmable for a page that is no summary page;
+/// writes the summary page if head is its place.
 int esk_series_slot_prepare(struct esk_series *series);
 
 /// Saves entries of the spline's full level; false when that is not possible.
-bool esk_series_tiles_save(struct esk_series *series);
+bool esk_series_nodes_save(struct esk_series *series);
 
-/// Saves at once the knots that a group page had no room for: recovery reads
-/// run pages back to the last group page only.
-int esk_series_tiles_settle(struct esk_series *series);
+/// Saves at once the knots that a summary page had no room for: recovery reads
+/// zone pages back to the last summary page only.
+int esk_series_nodes_flush(struct esk_series *series);
 
 /// Sets `position` to the data page to try first for a key below the knots in
-/// RAM. Leaves it as it is when no tile has the key, or one cannot be used.
-void esk_series_tiles_find(struct esk_series *series, esk_key key,
+/// RAM. Leaves it as it is when no node has the key, or one cannot be used.
+void esk_series_nodes_find(struct esk_series *series, esk_key key,
                            uint32_t *position);
 
-/// Restores spline and group. Returns the data position where the run pages
+/// Restores spline and group. Returns the data position where the zone pages
 /// end; UINT32_MAX when there is none.
-uint32_t esk_series_tiles_recover(struct esk_series *series);
+uint32_t esk_series_nodes_recover(struct esk_series *series);
 
 /* series_append.c */
 
@@ -427,7 +427,7 @@ bool esk_series_has_value(const uint8_t *reference);
 
 /* The parts that a program may leave out. Only a part's descriptor names its
    functions. A NULL part is tested where it is called, or by a member that only
-   a table with the part has: run_page, var_page, a range's index. */
+   a table with the part has: zone_page, var_page, a range's index. */
 
 /// Mounts the part's ring, after the data ring.
 /// config   in, out: of another ring of the table. The part sets unit, kind,
@@ -449,7 +449,7 @@ struct esk_series_keys {
     int (*recover)(struct esk_series *series);
     /// Adds a data page that was just programmed.
     void (*add)(struct esk_series *series, uint32_t position, uint8_t *page);
-    /// Sets `position` to the data page to try first for `key`; reads tiles.
+    /// Sets `position` to the data page to try first for `key`; reads nodes.
     /// Leaves `position` as it is when the index has nothing.
     void (*guess)(struct esk_series *series, esk_key key, uint32_t *position);
     /// Drops entries below the tails.
@@ -458,18 +458,18 @@ struct esk_series_keys {
 
 /// The index log.
 struct esk_series_log {
-    /// Whether a run page has room for an entry and two knots, and a group page
-    /// for its entries and two knots.
+    /// Whether a zone page has room for an entry and two knots, and a summary
+    /// page for its entries and two knots.
     bool (*fits)(const struct esk_series_shape *shape, uint16_t page_bytes);
-    /// Makes the spline one with tiles.
-    void (*tiles_init)(struct esk_series *series);
+    /// Makes the spline one with nodes.
+    void (*nodes_init)(struct esk_series *series);
     esk_series_part_mount *mount;
     int (*recover)(struct esk_series *series); ///< esk_series_recover
     /// Programs the run in RAM before a break of the log.
     void (*end)(struct esk_series *series);
     /// esk_series_index_add
     void (*add)(struct esk_series *series, uint32_t position, uint8_t *page);
-    /// esk_series_tiles_find
+    /// esk_series_nodes_find
     void (*find)(struct esk_series *series, esk_key key, uint32_t *position);
 };
 

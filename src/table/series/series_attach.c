@@ -22,7 +22,7 @@ _Static_assert(
     offsetof(struct esk_series, key_memory) <= ESK_SERIES_HANDLE_BYTES &&
         offsetof(struct esk_series, spline) <=
             ESK_SERIES_HANDLE_BYTES + ESK_SERIES_SAMPLES_BYTES(0) &&
-        offsetof(struct esk_series, spline.tiles) <=
+        offsetof(struct esk_series, spline.nodes) <=
             ESK_SERIES_HANDLE_BYTES + ESK_SERIES_KEYS_BYTES(0) &&
         sizeof(struct esk_series) <=
             ESK_SERIES_HANDLE_BYTES + ESK_SERIES_LOG_BYTES(0) &&
@@ -64,7 +64,7 @@ static uint8_t frames(const struct esk_table_info *info,
 static uint16_t state_bytes(const struct esk_series_parts *parts) {
     return parts->log != NULL       ? sizeof(struct esk_series)
            : parts->keys == NULL    ? offsetof(struct esk_series, key_memory)
-           : parts->keys->is_spline ? offsetof(struct esk_series, spline.tiles)
+           : parts->keys->is_spline ? offsetof(struct esk_series, spline.nodes)
                                     : offsetof(struct esk_series, spline);
 }
 
@@ -145,7 +145,7 @@ void esk_series_make(const struct esk_arena *arena,
     }
     if (esk_shape(series)->column_count > 0) {
         page += page_bytes;
-        series->log.run_page = page;
+        series->log.zone_page = page;
     }
     series->breaks = memory->breaks;
     if (shape->var_offset != ESK_SERIES_NO_VAR) {

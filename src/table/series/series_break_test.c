@@ -147,7 +147,7 @@ static void log_check_from(struct log *log, uint32_t from) {
     query.backward = true;
     scan_check(log, &query, from, rows);
     for (uint8_t i = 0; rows > 0 && i < 2; i++) {
-        /* The last rows are on pages that no run page tells of. */
+        /* The last rows are on pages that no zone page tells of. */
         uint32_t low = from + rows / 3;
         uint32_t high = i == 0 ? from + rows * 2 / 3 : from + rows - 1;
         struct esk_series_range range = {

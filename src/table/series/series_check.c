@@ -320,7 +320,7 @@ static bool entry_covers(struct esk_series *series, uint32_t position,
     return covers || rows_are_again(series, position, first, count, check);
 }
 
-/// Checks entry `index` of the run page at `position`, unless its data page is
+/// Checks entry `index` of the zone page at `position`, unless its data page is
 /// in the block that is dropped next: if that page was written again, the entry
 /// has no rows, and the second page may be gone.
 /// Returns false when there is no such entry.
@@ -332,7 +332,7 @@ static bool run_entry_check(struct esk_series *series, uint32_t position,
     if (!pinned(series, &series->log.ring, position, &page, &frame, check)) {
         return false;
     }
-    bool there = page[ESK_INDEX_ROLE] == ESK_INDEX_RUN &&
+    bool there = page[ESK_INDEX_ROLE] == ESK_INDEX_ZONE_PAGE &&
                  index < esk_load_u16(page + ESK_INDEX_ENTRIES) &&
                  esk_series_index_knots(series, page) != NULL;
     uint32_t data = esk_load_u32(page + ESK_INDEX_START) + index;

@@ -312,8 +312,9 @@ ESK_TEST(check_counts_index_entries_that_would_miss_a_row) {
     struct esk_fixture fixture;
     struct esk_series_report report;
     start(&fixture);
-    /* The smallest value of the first entry of the first run page. */
-    forge(&fixture, &fixture.series->log.ring, 0, ESK_INDEX_RUN_BODY + 1, 0xF0);
+    /* The smallest value of the first entry of the first zone page. */
+    forge(&fixture, &fixture.series->log.ring, 0, ESK_INDEX_ZONE_BODY + 1,
+          0xF0);
     ESK_CHECK_INT(check(&fixture, &report), ESK_E_CORRUPT);
     ESK_CHECK_INT(report.index_wrong, 1);
     ESK_CHECK_INT(report.index_damaged, 0);
@@ -325,7 +326,8 @@ ESK_TEST(check_with_an_unsound_index_survives_a_read_that_fails) {
     struct esk_series_report report;
     bool failed = true;
     start(&fixture);
-    forge(&fixture, &fixture.series->log.ring, 0, ESK_INDEX_RUN_BODY + 1, 0xF0);
+    forge(&fixture, &fixture.series->log.ring, 0, ESK_INDEX_ZONE_BODY + 1,
+          0xF0);
     forge(&fixture, &fixture.series->log.ring,
           fixture.series->log.ring.head - 1, ESK_INDEX_KNOTS + 1, 0xFF);
     for (uint32_t read = 1; failed; read++) {

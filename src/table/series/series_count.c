@@ -78,7 +78,7 @@ static void window_load(struct esk_series *series,
     window->is_set =
         plan->open_run || cursor->step_pages == 0 || cursor->budget > 1;
     if (plan->open_run) {
-        window_set(series, plan, series->log.run_page + ESK_INDEX_RUN_BODY,
+        window_set(series, plan, series->log.zone_page + ESK_INDEX_ZONE_BODY,
                    window);
         return;
     }

@@ -18,8 +18,8 @@ struct series_plan {
     bool has_var;
 };
 
-/// Blocks for index pages, for `data` blocks of rows: a run page for every
-/// run_pages data pages, group pages, half as much again for saved knots, and
+/// Blocks for index pages, for `data` blocks of rows: a zone page for every
+/// run_pages data pages, summary pages, half as much again for saved knots, and
 /// two blocks for erases ahead.
 static uint32_t index_blocks(const struct esk_volume *volume,
                              const struct series_plan *plan, uint32_t data) {

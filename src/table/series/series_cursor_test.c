@@ -632,7 +632,7 @@ ESK_TEST(cursor_by_value_walks_runs_of_more_than_64_pages) {
     check_query(&fixture, &query, 1, 6000);
     range_set(&range, I32, 120, 120);
     check_query(&fixture, &query, 1, 6000);
-    /* A run page that is lost while a cursor uses it. */
+    /* A zone page that is lost while a cursor uses it. */
     for (int backward = 0; backward < 2; backward++) {
         struct esk_series_cursor cursor;
         uint8_t row[ROW_BYTES];

@@ -343,13 +343,13 @@ ESK_TEST(open_bears_index_pages_that_cannot_be) {
     } cases[] = {
         {ESK_INDEX_KNOTS, {0xFF, 0xFF}, 2},
         {ESK_INDEX_ENTRIES, {0xFF, 0xFF}, 2},
-        {ESK_INDEX_ROLE, {ESK_INDEX_GROUP}, 1},
-        {ESK_INDEX_ROLE, {ESK_INDEX_TILE}, 1},
+        {ESK_INDEX_ROLE, {ESK_INDEX_SUMMARY_PAGE}, 1},
+        {ESK_INDEX_ROLE, {ESK_INDEX_NODE_PAGE}, 1},
         {ESK_INDEX_ROLE, {77}, 1},
         {ESK_INDEX_LEVEL, {1}, 1},
         {ESK_INDEX_ERROR, {255}, 1},
-        {ESK_INDEX_TILE_PREV, {0, 0, 0, 0}, 4},
-        {ESK_INDEX_TILE_OPEN_1, {0, 0, 0, 0}, 4},
+        {ESK_INDEX_NODE_PREV, {0, 0, 0, 0}, 4},
+        {ESK_INDEX_NODE_OPEN_1, {0, 0, 0, 0}, 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (uint32_t back = 1; back < 9; back++) {
@@ -434,7 +434,7 @@ ESK_TEST(open_finds_rough_keys_again_with_the_smallest_spline) {
         for (uint16_t run = 4; run <= 64; run *= 16) {
             struct esk_series_spec wanted = spec;
             struct esk_fixture fixture;
-            ESK_CONTEXT("damage %d, run pages %u", damage, run);
+            ESK_CONTEXT("damage %d, zone pages %u", damage, run);
             wanted.run_pages = (uint8_t)run;
             start(&fixture, &wanted, &config, 0);
             if (damage == 1) { /* the index region is worn */
@@ -465,7 +465,7 @@ ESK_TEST(open_finds_rough_keys_again_with_the_smallest_spline) {
     }
 }
 
-ESK_TEST(open_tile_that_changed_is_not_continued) {
+ESK_TEST(open_node_that_changed_is_not_continued) {
     static const struct esk_series_config config = {.key_index_bytes = 48,
                                                     .key_error_16ths = 1};
     static const uint8_t knots[] = {1, 0};
@@ -473,16 +473,16 @@ ESK_TEST(open_tile_that_changed_is_not_continued) {
     start(&fixture, &spec, &config, 0);
     append_rough(&fixture, 1, 700);
     for (uint32_t number = 700; number < 1400; number += 100) {
-        uint32_t tile = fixture.series->spline.tiles.tile[0].open_position;
-        ESK_CHECK(tile < fixture.series->log.ring.head);
-        index_forge(&fixture, tile, ESK_INDEX_KNOTS, knots, 2);
+        uint32_t node = fixture.series->spline.nodes.node[0].open_position;
+        ESK_CHECK(node < fixture.series->log.ring.head);
+        index_forge(&fixture, node, ESK_INDEX_KNOTS, knots, 2);
         append_rough(&fixture, number + 1, number + 100);
     }
     check_rough(&fixture, 1400);
     fixture_end(&fixture);
 }
 
-/// Small pages and wide keys: unsaved knots alone can fill a run page.
+/// Small pages and wide keys: unsaved knots alone can fill a zone page.
 ESK_TEST(open_with_small_pages_and_a_worn_index_finds_every_key) {
     static const struct esk_column wide[] = {
         {.name = "at", .type = ESK_TYPE_U64}};

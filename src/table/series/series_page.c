@@ -6,7 +6,8 @@
 #include "table/series/series.h"
 
 static uint16_t body_offset(uint8_t role) {
-    return role == ESK_INDEX_RUN ? ESK_INDEX_RUN_BODY : ESK_INDEX_TILE_BODY;
+    return role == ESK_INDEX_ZONE_PAGE ? ESK_INDEX_ZONE_BODY
+                                       : ESK_INDEX_NODE_BODY;
 }
 
 uint8_t *esk_series_index_entries(uint8_t *page) {
@@ -17,7 +18,7 @@ uint8_t *esk_series_index_knots(const struct esk_series *series,
                                 uint8_t *page) {
     uint32_t offset = body_offset(page[ESK_INDEX_ROLE]);
     uint32_t knots = esk_load_u16(page + ESK_INDEX_KNOTS);
-    if (page[ESK_INDEX_ROLE] != ESK_INDEX_TILE) {
+    if (page[ESK_INDEX_ROLE] != ESK_INDEX_NODE_PAGE) {
         uint32_t entries = esk_load_u16(page + ESK_INDEX_ENTRIES);
         offset += entries * esk_shape(series)->entry_bytes;
         if (entries > esk_shape(series)->run_pages &&
@@ -25,7 +26,7 @@ uint8_t *esk_series_index_knots(const struct esk_series *series,
             return NULL;
         }
     }
-    knots += (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0 ? 1u : 0u;
+    knots += (page[ESK_INDEX_FLAGS] & ESK_INDEX_LAST) != 0 ? 1u : 0u;
     if (offset + knots * esk_series_knot_bytes(series) >
         esk_pool_page_bytes(&series->pool)) {
         return NULL;
@@ -33,11 +34,11 @@ uint8_t *esk_series_index_knots(const struct esk_series *series,
     return page + offset;
 }
 
-uint8_t *esk_series_tile_knots(const struct esk_series *series, uint8_t *page,
+uint8_t *esk_series_node_knots(const struct esk_series *series, uint8_t *page,
                                uint8_t level) {
-    bool is_tile =
-        page[ESK_INDEX_ROLE] != ESK_INDEX_RUN && page[ESK_INDEX_LEVEL] == level;
-    return is_tile ? esk_series_index_knots(series, page) : NULL;
+    bool is_node = page[ESK_INDEX_ROLE] != ESK_INDEX_ZONE_PAGE &&
+                   page[ESK_INDEX_LEVEL] == level;
+    return is_node ? esk_series_index_knots(series, page) : NULL;
 }
 
 ESK_APART_IN_ALL uint32_t esk_series_kept_from(const struct esk_ring *ring) {

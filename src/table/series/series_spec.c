@@ -118,9 +118,9 @@ static uint16_t entry_bytes(const struct esk_series_spec *spec) {
     return bytes;
 }
 
-/// Room for entries in a run page that also has a knot and the tip.
+/// Room for entries in a zone page that also has a knot and the last point.
 static uint16_t entry_room(uint16_t page_bytes, uint8_t key_bytes) {
-    uint16_t taken = (uint16_t)(ESK_INDEX_RUN_BODY + 2u * (key_bytes + 4u));
+    uint16_t taken = (uint16_t)(ESK_INDEX_ZONE_BODY + 2u * (key_bytes + 4u));
     return (uint16_t)(page_bytes - taken);
 }
 

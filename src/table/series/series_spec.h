@@ -8,8 +8,8 @@
 #include "esker/series.h"
 
 /// The run and group lengths of a table: the given ones (or the defaults),
-/// reduced so that a run page has room for knots and a group page for a tile.
-/// `spec` has passed esk_series_spec_check.
+/// reduced so that a zone page has room for knots and a summary page for a
+/// node. `spec` has passed esk_series_spec_check.
 void esk_series_spec_derive(const struct esk_series_spec *spec,
                             uint16_t page_bytes, uint8_t *run_pages,
                             uint8_t *group_pages);

@@ -27,7 +27,7 @@ _Static_assert(
         offsetof(struct esk_tree, pool_offsets) <= ESK_TREE_MOVING_BYTES &&
         sizeof(struct esk_tree) <=
             ESK_TREE_MOVING_BYTES + ESK_TREE_LRU_N_BYTES(0) &&
-        sizeof(struct esk_tree_kept) <= ESK_TREE_WRITE_CACHE_BYTES(0) &&
+        sizeof(struct esk_tree_cached) <= ESK_TREE_WRITE_CACHE_BYTES(0) &&
         ESK_TREE_MOVING_BYTES + ESK_TREE_WRITE_CACHE_BYTES(0) +
                 sizeof(struct esk_tree_packed) <=
             ESK_TREE_TNC_BYTES(0, 0, 0) &&
@@ -144,7 +144,7 @@ struct tree_memory {
     struct esk_tree *tree;
     void *pool;
     struct esk_tree_batch *batch;
-    struct esk_tree_kept *kept;
+    struct esk_tree_cached *cached;
     void *own;        ///< tree->spares or tree->packed
     uint8_t *pending; ///< then tree->low and tree->probe
     uint16_t tree_bytes;
@@ -204,12 +204,12 @@ static int memory_carve(struct esk_arena *arena, uint16_t page_bytes,
                                                   (uint32_t)sizeof(uint32_t) *
                                                       batch_pages(config));
     }
-    memory->kept = NULL;
+    memory->cached = NULL;
     if (cache_of(config) != NULL) {
-        uint16_t pages =
-            (uint16_t)(memory->frames * (uint16_t)sizeof *memory->kept->pages);
-        memory->kept =
-            esk_arena_take(arena, (uint32_t)sizeof *memory->kept + pages);
+        uint16_t pages = (uint16_t)(memory->frames *
+                                    (uint16_t)sizeof *memory->cached->pages);
+        memory->cached =
+            esk_arena_take(arena, (uint32_t)sizeof *memory->cached + pages);
     }
     memory->pool = esk_arena_take(
         arena, ESK_POOL_BYTES(frame_bytes(layout), memory->frames, classes));
@@ -344,10 +344,10 @@ static ESK_OUT_OF_LINE int tree_make(struct esk_tree **tree,
         memset(made->batch, 0, sizeof *made->batch);
         made->batch->pages = batch_pages(config);
     }
-    made->kept = memory.kept;
-    if (made->kept != NULL) {
-        memset(made->kept, 0, sizeof *made->kept);
-        made->kept->most = write_frames(config, layout, memory.frames);
+    made->cached = memory.cached;
+    if (made->cached != NULL) {
+        memset(made->cached, 0, sizeof *made->cached);
+        made->cached->most = write_frames(config, layout, memory.frames);
     }
     made->own = memory.own;
     uint16_t key_bytes = layout->key_bytes;

@@ -75,10 +75,10 @@ struct esk_tree_batch {
 };
 
 /// Addresses from here on are frames: of pages in the write cache.
-#define ESK_TREE_KEPT_FIRST UINT32_C(0xFFFFFF00)
+#define ESK_TREE_CACHED_FIRST UINT32_C(0xFFFFFF00)
 
 /// The write cache, in the arena of a tree that has one.
-struct esk_tree_kept {
+struct esk_tree_cached {
     uint32_t splits; ///< before the present change
     uint32_t merges;
     uint8_t most;     ///< most pages in the cache
@@ -131,11 +131,11 @@ struct esk_tree {
         struct esk_tree_spares *spares; ///< in place
         struct esk_tree_packed *packed; ///< a store that packs
     };
-    struct esk_tree_kept *kept; ///< write cache; NULL: none
-    uint8_t *page;              ///< mu: page in which the path is gathered;
-                                ///< NULL: none
-    uint8_t *pending;           ///< an inner entry for the level above
-    uint8_t *low;               ///< key_bytes: the first key of a split node
+    struct esk_tree_cached *cached; ///< write cache; NULL: none
+    uint8_t *page;                  ///< mu: page in which the path is gathered;
+                                    ///< NULL: none
+    uint8_t *pending;               ///< an inner entry for the level above
+    uint8_t *low; ///< key_bytes: the first key of a split node
     const struct esk_tree_batches *batches;         ///< NULL: none in place
     const struct esk_tree_write_cache *write_cache; ///< NULL: none
     const struct esk_tree_merge *merge;             ///< NULL: nodes are never
@@ -252,7 +252,7 @@ struct esk_node_store {
     uint32_t (*nodes_max)(const struct esk_tree *tree, uint8_t height);
     /// For a node that was changed and not split: drops an empty node and sets
     /// told->child_gone; may take levels off a root. May be NULL.
-    int (*settle)(struct esk_tree *tree, struct esk_tree_work *work,
+    int (*shrink)(struct esk_tree *tree, struct esk_tree_work *work,
                   struct esk_btree_node *node, struct esk_tree_told *told);
     /// Takes tree->page; NULL where paths do not share a page.
     int (*take)(struct esk_tree *tree);
@@ -410,9 +410,11 @@ esk_tree_write_cache(const struct esk_tree *tree) {
 }
 
 /// NULL: there is no write cache.
-static inline struct esk_tree_kept *esk_tree_kept(const struct esk_tree *tree) {
+static inline struct esk_tree_cached *
+esk_tree_cached(const struct esk_tree *tree) {
     return ESK_SHAPED_CONFIG(
-        esk_shape_config.write_cache == NULL ? NULL : tree->kept, tree->kept);
+        esk_shape_config.write_cache == NULL ? NULL : tree->cached,
+        tree->cached);
 }
 
 static inline bool esk_tree_is_lru_n(const struct esk_tree *tree) {
@@ -440,7 +442,7 @@ static inline bool esk_tree_joins(void) {
 }
 
 static inline bool esk_tree_drops(void) {
-    return ESK_SHAPED_CONFIG(esk_shape_config.store->settle != NULL ||
+    return ESK_SHAPED_CONFIG(esk_shape_config.store->shrink != NULL ||
                                  esk_shape_config.merge != NULL,
                              true);
 }
@@ -463,8 +465,9 @@ static inline bool esk_tree_gathers(const struct esk_tree *tree) {
 /// Pins of the present change outside any esk_tree_work: for assertions.
 static inline uint16_t esk_tree_own_pins(const struct esk_tree *tree) {
     return (uint16_t)((esk_tree_gathers(tree) ? 1u : 0u) +
-                      (esk_tree_kept(tree) != NULL ? esk_tree_kept(tree)->count
-                                                   : 0u));
+                      (esk_tree_cached(tree) != NULL
+                           ? esk_tree_cached(tree)->count
+                           : 0u));
 }
 
 /// Whether nothing is pinned but `left` and `right`, either of which may be
@@ -624,14 +627,15 @@ static inline void esk_tree_height_changed(struct esk_tree *tree) {
 }
 
 /// Whether `address` is of a page in the write cache.
-static inline bool esk_tree_is_kept(uint32_t address) {
-    return address >= ESK_TREE_KEPT_FIRST && address != ESK_ADDRESS_NONE;
+static inline bool esk_tree_is_cached(uint32_t address) {
+    return address >= ESK_TREE_CACHED_FIRST && address != ESK_ADDRESS_NONE;
 }
 
 /// Writes the write cache.
 static inline int esk_tree_flush(struct esk_tree *tree) {
-    return esk_tree_kept(tree) != NULL ? esk_tree_write_cache(tree)->flush(tree)
-                                       : ESK_OK;
+    return esk_tree_cached(tree) != NULL
+               ? esk_tree_write_cache(tree)->flush(tree)
+               : ESK_OK;
 }
 
 /// If the node that was opened for a change is in the write cache, changes a
@@ -639,8 +643,8 @@ static inline int esk_tree_flush(struct esk_tree *tree) {
 static inline int esk_tree_work_own(struct esk_tree *tree,
                                     struct esk_tree_work *work,
                                     struct esk_btree_node *node) {
-    return esk_tree_kept(tree) != NULL && tree->page == NULL &&
-                   esk_tree_is_kept(work->address)
+    return esk_tree_cached(tree) != NULL && tree->page == NULL &&
+                   esk_tree_is_cached(work->address)
                ? esk_tree_write_cache(tree)->own(tree, work, node)
                : ESK_OK;
 }
@@ -648,7 +652,7 @@ static inline int esk_tree_work_own(struct esk_tree *tree,
 /// Marks the node of `level` at `address` as replaced by a change.
 static inline void esk_tree_replace(struct esk_tree *tree, esk_address address,
                                     uint8_t level) {
-    if (esk_tree_kept(tree) != NULL && esk_tree_is_kept(address)) {
+    if (esk_tree_cached(tree) != NULL && esk_tree_is_cached(address)) {
         esk_tree_write_cache(tree)->replace(tree, address, level);
     }
 }

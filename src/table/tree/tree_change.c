@@ -50,7 +50,7 @@ void esk_tree_work_drop(struct esk_tree *tree, struct esk_tree_work *work) {
     if (work->pinned) {
         esk_tree_unpin(tree, work);
         if (work->address != ESK_ADDRESS_NONE &&
-            !esk_tree_is_kept(work->address)) {
+            !esk_tree_is_cached(work->address)) {
             esk_pool_forget(&tree->pool, work->address);
         }
     }
@@ -382,9 +382,9 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
         status = esk_tree_merge(tree)->join(tree, work, node, &edit->told);
     }
     if (status == ESK_OK && !change.split &&
-        esk_tree_store(tree)->settle != NULL) {
+        esk_tree_store(tree)->shrink != NULL) {
         ESK_ASSERT(esk_tree_pins_only(tree, work, NULL));
-        status = esk_tree_store(tree)->settle(tree, work, node, &edit->told);
+        status = esk_tree_store(tree)->shrink(tree, work, node, &edit->told);
         if (esk_tree_drops() && edit->told.child_gone) {
             *again = true;
             return ESK_OK;
@@ -444,7 +444,7 @@ static void path_forget(struct esk_tree *tree, uint8_t height) {
     for (uint8_t level = 1; level <= height && esk_tree_is_lru_n(tree);
          level++) {
         esk_address address = tree->path.address[level - 1];
-        if (address != tree->now.root && !esk_tree_is_kept(address)) {
+        if (address != tree->now.root && !esk_tree_is_cached(address)) {
             esk_pool_forget_slot(&tree->pool, address, (uint8_t)(level - 1u));
         }
     }
@@ -455,7 +455,7 @@ esk_tree_change_end(struct esk_tree *tree, int status,
                     const struct esk_tree_state *before) {
     uint8_t height = before->height;
     ESK_ASSERT(esk_tree_pins_only(tree, NULL, NULL));
-    if (esk_tree_kept(tree) != NULL) {
+    if (esk_tree_cached(tree) != NULL) {
         esk_tree_write_cache(tree)->end(tree, status != ESK_OK);
     }
     if (status != ESK_OK) {

@@ -26,7 +26,7 @@ static inline bool is_plain(const struct esk_tree *tree,
     return !ESK_SMALL && edit->spot.work.pinned && !edit->spot.found &&
            edit->leaf == ESK_TREE_LEAF_PUT && edit->rows.count == 1 &&
            esk_tree_overwrites(tree) && esk_tree_merge(tree) == NULL &&
-           esk_tree_kept(tree) == NULL &&
+           esk_tree_cached(tree) == NULL &&
            esk_btree_count(node) < node->capacity;
 }
 
@@ -68,7 +68,7 @@ static ESK_FAST_FLAT int leaf_change(struct esk_tree *tree, const uint8_t *key,
     }
     ESK_TRY(status);
     edit_begin(edit);
-    if (esk_tree_kept(tree) != NULL) {
+    if (esk_tree_cached(tree) != NULL) {
         status = esk_tree_write_cache(tree)->begin(tree, through);
     }
     if (status == ESK_OK) {
@@ -115,7 +115,7 @@ static int leaf_edit(struct esk_tree *tree, const uint8_t *bytes,
         edit->rows.next = bytes;
         status = leaf_change(tree, key, edit, mode, false);
     }
-    if (status == ESK_E_NO_MEMORY && esk_tree_kept(tree) != NULL) {
+    if (status == ESK_E_NO_MEMORY && esk_tree_cached(tree) != NULL) {
         edit->rows.next = bytes;
         status = leaf_change(tree, key, edit, mode, true);
     }
@@ -210,7 +210,7 @@ static int batch_live(const struct esk_tree *tree) {
 }
 
 /// Commits the batch, whose root is in the write cache.
-static int kept_commit(struct esk_tree *tree) {
+static int cached_commit(struct esk_tree *tree) {
     tree->in_batch = false;
     int status = esk_tree_flush(tree);
     tree->in_batch = status != ESK_OK;
@@ -226,14 +226,14 @@ int esk_tree_commit(struct esk_tree *tree) {
         tree->in_batch = false;
         return ESK_OK;
     }
-    if (esk_tree_is_kept(tree->now.root)) {
-        return kept_commit(tree);
+    if (esk_tree_is_cached(tree->now.root)) {
+        return cached_commit(tree);
     }
     /* Writes the root again, in a page that commits. There always is room for
        one page, also when the batch took all of its room. */
     ESK_TRY(esk_tree_take(tree));
-    if (esk_tree_kept(tree) != NULL) {
-        esk_tree_kept(tree)->through = !esk_tree_packs(tree);
+    if (esk_tree_cached(tree) != NULL) {
+        esk_tree_cached(tree)->through = !esk_tree_packs(tree);
     }
     struct esk_tree_state before = tree->now;
     struct esk_tree_edit edit = {.level = tree->now.height};
@@ -245,8 +245,8 @@ int esk_tree_commit(struct esk_tree *tree) {
     }
     tree->in_batch = status != ESK_OK;
     esk_tree_change_end(tree, status, &before);
-    return status == ESK_OK && esk_tree_is_kept(tree->now.root)
-               ? kept_commit(tree)
+    return status == ESK_OK && esk_tree_is_cached(tree->now.root)
+               ? cached_commit(tree)
                : status;
 }
 
@@ -255,7 +255,7 @@ int esk_tree_abort(struct esk_tree *tree) {
     if (esk_tree_batches(tree) != NULL) {
         ESK_TRY(esk_tree_batches(tree)->abort(tree));
     }
-    if (esk_tree_kept(tree) != NULL) {
+    if (esk_tree_cached(tree) != NULL) {
         esk_tree_write_cache(tree)->drop(tree);
     }
     bool height_changed = tree->now.height != tree->before.height;

@@ -21,7 +21,7 @@ enum esk_kv_level {
 
 /// A leaf: this, then entries of a hash's low bytes and an address.
 enum esk_kv_leaf_offset {
-    ESK_KV_LEAF_SETTLED = 0, ///< u32, mark: what is in the log from here on is
+    ESK_KV_LEAF_APPLIED = 0, ///< u32, mark: what is in the log from here on is
                              ///< newer than the leaf
     ESK_KV_LEAF_MORE = 4,    ///< u32, reference of a page with more entries
     ESK_KV_LEAF_COUNT = 8,   ///< u16, entries
@@ -33,7 +33,7 @@ enum { ESK_KV_SEGMENTS = 16 }; ///< of the leaves, each with a log position
 /// The root: this, then the references of the inner nodes. Marks are those of
 /// the log, in bytes: a page's position times its bytes, and an offset in it.
 enum esk_kv_root_offset {
-    ESK_KV_ROOT_SETTLED = 0,  ///< u32, mark: what is before it is in the counts
+    ESK_KV_ROOT_APPLIED = 0,  ///< u32, mark: what is before it is in the counts
     ESK_KV_ROOT_KEYS = 4,     ///< u32
     ESK_KV_ROOT_LIVE = 8,     ///< u32, bytes of the newest records
     ESK_KV_ROOT_LONGEST = 12, ///< u32, bytes of the longest record, or more

@@ -100,7 +100,7 @@ int esk_kv_leaf_read(struct esk_kv *kv, uint32_t leaf, uint32_t ref,
     const uint8_t *payload = kv->frame + ESK_ENVELOPE_BYTES;
     out->entries = payload + ESK_KV_LEAF_HEAD;
     out->base = esk_kv_leaf_hash(index, leaf);
-    out->settled = esk_load_u32(payload + ESK_KV_LEAF_SETTLED);
+    out->applied = esk_load_u32(payload + ESK_KV_LEAF_APPLIED);
     out->more = esk_load_u32(payload + ESK_KV_LEAF_MORE);
     out->count = esk_load_u16(payload + ESK_KV_LEAF_COUNT);
     /* A page with more entries was written before this one. */
@@ -277,7 +277,7 @@ static bool root_take(struct esk_kv *kv, struct esk_kv_walk *walk) {
         return false;
     }
     index->hand = (uint16_t)hand;
-    index->settled = esk_load_u32(root + ESK_KV_ROOT_SETTLED);
+    index->applied = esk_load_u32(root + ESK_KV_ROOT_APPLIED);
     index->entered = esk_load_u32(root + ESK_KV_ROOT_ENTERED);
     memcpy(esk_kv_replay_marks(kv), root + ESK_KV_ROOT_FROM,
            ESK_KV_MARKS_BYTES);
@@ -287,7 +287,7 @@ static bool root_take(struct esk_kv *kv, struct esk_kv_walk *walk) {
     kv->longest = esk_load_u32(root + ESK_KV_ROOT_LONGEST);
     kv->salt_max = root[ESK_KV_ROOT_SALT_MAX];
     walk->tail = esk_load_u32(root + ESK_KV_ROOT_TAIL);
-    walk->counted = index->settled;
+    walk->counted = index->applied;
     walk->is_rooted = true;
     return true;
 }
@@ -375,7 +375,7 @@ static int index_mount(struct esk_kv *kv, const struct esk_kv_entry *entry,
         esk_store_u32(esk_kv_replay_marks(kv) + 4u * i, walk->counted);
     }
     index->entered = walk->counted;
-    index->settled = walk->counted;
+    index->applied = walk->counted;
     ESK_TRY(root_find(kv, walk));
     walk->from = replay_from(kv, walk->tail);
     index->paced = esk_kv_segment(index, index->hand) == 0

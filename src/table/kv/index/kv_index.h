@@ -66,7 +66,7 @@ struct esk_kv_index_open {
     uint16_t node_inner; ///< what `node` has; ESK_KV_NO_INNER: another page
     uint16_t hand;       ///< the leaf that is written next
     uint32_t root;       ///< position of the newest root; ESK_KV_NOWHERE: none
-    uint32_t settled;    ///< mark: no leaf names what comes behind it
+    uint32_t applied;    ///< mark: no leaf names what comes behind it
     uint32_t entered;    ///< mark, ESK_KV_ROOT_ENTERED
     uint32_t paced;      ///< log position when this round began
     struct esk_kv_counts complete; ///< of the page in RAM
@@ -148,7 +148,7 @@ void esk_kv_leaf_store(const struct esk_kv *kv, uint32_t entry, uint32_t hash,
 struct esk_kv_leaf {
     const uint8_t *entries;
     uint32_t base; ///< smallest hash of the leaf
-    uint32_t settled;
+    uint32_t applied;
     uint32_t more; ///< reference
     uint16_t count;
 };
@@ -164,7 +164,7 @@ uint32_t esk_kv_leaf_entry(const struct esk_kv *kv,
 static inline bool esk_kv_leaf_is_stale(const struct esk_kv *kv,
                                         const struct esk_kv_leaf *leaf,
                                         uint32_t address) {
-    return !esk_kv_mark_before(esk_kv_mark(kv, address), leaf->settled);
+    return !esk_kv_mark_before(esk_kv_mark(kv, address), leaf->applied);
 }
 
 /* kv_index_repair.c: of a leaf that cannot be read, the log has everything. */

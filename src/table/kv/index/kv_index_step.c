@@ -8,7 +8,7 @@
 
 /// A step that is being made.
 struct step {
-    uint32_t settled; ///< mark: what is before it is in the leaves then
+    uint32_t applied; ///< mark: what is before it is in the leaves then
     struct esk_kv_counts counted; ///< what is before it is in these counts
     uint8_t waits;  ///< bits of leaves with records that are not programmed
     uint32_t stale; ///< entries of records that are lost
@@ -60,7 +60,7 @@ struct gather {
     uint32_t skip;    ///< entries before the page's
     uint32_t count;   ///< of all pages
     uint32_t stale;   ///< entries of records that are lost
-    uint32_t settled; ///< mark, of the leaf before
+    uint32_t applied; ///< mark, of the leaf before
 };
 
 static void entry_add(struct esk_kv *kv, struct gather *gather, uint32_t hash,
@@ -92,7 +92,7 @@ static int gather_old(struct esk_kv *kv, uint32_t number, uint32_t ref,
     while (ref != ESK_KV_REF_NONE) {
         struct esk_kv_leaf leaf;
         ESK_TRY(esk_kv_leaf_read(kv, number, ref, &leaf));
-        gather->settled = leaf.settled;
+        gather->applied = leaf.applied;
         for (uint16_t i = 0; i < leaf.count; i++) {
             uint32_t address = 0;
             uint32_t slot = 0;
@@ -148,12 +148,12 @@ static int leaf_gather(struct esk_kv *kv, uint32_t number, uint32_t ref,
 
 /// Completes the page of `count` entries in `node`, and writes it.
 /// more  in and out: reference of a page with more entries, and of this one.
-static int leaf_end(struct esk_kv *kv, uint32_t settled, uint32_t number,
+static int leaf_end(struct esk_kv *kv, uint32_t applied, uint32_t number,
                     uint16_t count, uint32_t *more) {
     const struct esk_kv_index_open *index = esk_kv_index(kv);
     uint8_t bytes = esk_kv_entry_bytes(&index->layout);
     uint8_t *payload = esk_kv_node(kv) + ESK_ENVELOPE_BYTES;
-    esk_store_u32(payload + ESK_KV_LEAF_SETTLED, settled);
+    esk_store_u32(payload + ESK_KV_LEAF_APPLIED, applied);
     esk_store_u32(payload + ESK_KV_LEAF_MORE, *more);
     esk_store_u16(payload + ESK_KV_LEAF_COUNT, count);
     return page_write(kv, (uint16_t)(ESK_KV_LEAF_HEAD + count * bytes), number,
@@ -164,33 +164,33 @@ static int leaf_end(struct esk_kv *kv, uint32_t settled, uint32_t number,
 /// may be more than the step gives: the leaf was written when the log was
 /// longer, and the replay passes over what it has.
 /// before  of the leaf until now.
-static uint32_t leaf_settled(const struct esk_kv *kv, const struct step *step,
+static uint32_t leaf_applied(const struct esk_kv *kv, const struct step *step,
                              uint32_t number, uint32_t before) {
-    uint32_t settled = step->settled;
+    uint32_t applied = step->applied;
     if (kv->index->is_replaying) {
         uint32_t segment = esk_kv_segment(esk_kv_index(kv), number);
         uint32_t from = esk_load_u32(esk_kv_replay_marks(kv) + 4u * segment);
-        settled = mark_max(settled, mark_max(from, before));
+        applied = mark_max(applied, mark_max(from, before));
     }
-    return settled;
+    return applied;
 }
 
 /// Writes the pages of a leaf of which a page cannot be read, from the log.
 static int leaf_repair(struct esk_kv *kv, struct step *step, uint32_t at) {
     uint32_t from = 0;
     uint32_t number = step->first + at;
-    uint32_t settled = leaf_settled(kv, step, number, step->settled);
+    uint32_t applied = leaf_applied(kv, step, number, step->applied);
     int status = ESK_OK;
     step->ref[at] = ESK_KV_REF_NONE;
-    kv->index->limit = settled;
+    kv->index->limit = applied;
     while (status == ESK_OK && from != UINT32_MAX) {
         uint16_t count = 0;
         status = esk_kv_leaf_remake(kv, number, &from, &count);
         if (status == ESK_OK) {
-            status = leaf_end(kv, settled, number, count, &step->ref[at]);
+            status = leaf_end(kv, applied, number, count, &step->ref[at]);
         }
     }
-    kv->index->limit = step->settled;
+    kv->index->limit = step->applied;
     return status;
 }
 
@@ -200,14 +200,14 @@ static int leaf_write(struct esk_kv *kv, struct step *step, uint32_t at) {
     uint16_t many = esk_kv_index(kv)->layout.leaf_entries;
     uint32_t number = step->first + at;
     uint32_t old = step->ref[at];
-    struct gather gather = {.settled = step->settled};
+    struct gather gather = {.applied = step->applied};
     int status = old == ESK_KV_REF_LOST ? ESK_E_CORRUPT
                                         : leaf_gather(kv, number, old, &gather);
     if (status == ESK_E_CORRUPT) {
         return leaf_repair(kv, step, at);
     }
     ESK_TRY(status);
-    uint32_t settled = leaf_settled(kv, step, number, gather.settled);
+    uint32_t applied = leaf_applied(kv, step, number, gather.applied);
     step->ref[at] = ESK_KV_REF_NONE;
     step->stale += gather.stale;
     if (gather.count > many) {
@@ -216,7 +216,7 @@ static int leaf_write(struct esk_kv *kv, struct step *step, uint32_t at) {
     }
     uint32_t end = gather.count;
     for (;;) {
-        ESK_TRY(leaf_end(kv, settled, number, (uint16_t)(end - gather.skip),
+        ESK_TRY(leaf_end(kv, applied, number, (uint16_t)(end - gather.skip),
                          &step->ref[at]));
         if (gather.skip == 0) {
             return ESK_OK;
@@ -301,7 +301,7 @@ static void hand_move(const struct esk_kv_index_open *index, struct step *step,
             leaf + 1 == leaves || esk_kv_segment(index, leaf + 1) != segment;
         /* In a replay a step's mark may be before that of the step before. */
         step->entered =
-            is_first ? step->settled : mark_min(step->entered, step->settled);
+            is_first ? step->applied : mark_min(step->entered, step->applied);
         if ((((uint32_t)step->waits >> (leaf - step->first)) & 1u) != 0) {
             /* What such a record replaces may be in no leaf: it is replayed. */
             step->entered = mark;
@@ -322,7 +322,7 @@ static int root_write(struct esk_kv *kv, struct step *step) {
     uint32_t ref = 0;
     ESK_TRY(marks_find(kv, root + ESK_KV_ROOT_FROM));
     hand_move(index, step, root + ESK_KV_ROOT_FROM);
-    esk_store_u32(root + ESK_KV_ROOT_SETTLED, step->counted.mark);
+    esk_store_u32(root + ESK_KV_ROOT_APPLIED, step->counted.mark);
     esk_store_u32(root + ESK_KV_ROOT_KEYS, step->counted.keys);
     esk_store_u32(root + ESK_KV_ROOT_LIVE, step->counted.live);
     esk_store_u32(root + ESK_KV_ROOT_LONGEST, kv->longest);
@@ -423,14 +423,14 @@ void esk_kv_index_page(struct esk_kv *kv, bool is_within) {
 
 /// What the step's leaves get: in a replay, all before the record that is
 /// replayed; else what is programmed: where that takes no page, all.
-static int step_settle(struct esk_kv *kv, struct step *step) {
+static int step_set_limit(struct esk_kv *kv, struct step *step) {
     struct esk_kv_index_open *index = esk_kv_index(kv);
     struct esk_kv_counts now = {0, kv->keys, kv->live};
     if (kv->index->is_limited) {
         uint32_t limit = kv->index->limit;
         now.mark =
-            esk_kv_mark_before(limit, index->settled) ? index->settled : limit;
-        step->settled = limit;
+            esk_kv_mark_before(limit, index->applied) ? index->applied : limit;
+        step->applied = limit;
         step->counted = now;
         return ESK_OK;
     }
@@ -442,9 +442,9 @@ static int step_settle(struct esk_kv *kv, struct step *step) {
         index->complete.mark = esk_kv_mark_next(kv);
     }
     step->counted = index->complete;
-    step->settled = step->counted.mark;
+    step->applied = step->counted.mark;
     kv->index->is_limited = true;
-    kv->index->limit = step->settled;
+    kv->index->limit = step->applied;
     return ESK_OK;
 }
 
@@ -468,7 +468,7 @@ static int leaves_write(struct esk_kv *kv) {
     const struct esk_kv_index_layout *layout = &index->layout;
     struct step step;
     uint32_t left = layout->leaves - index->hand;
-    ESK_TRY(step_settle(kv, &step));
+    ESK_TRY(step_set_limit(kv, &step));
     step.stale = 0;
     step.first = index->hand;
     step.count = left < ESK_KV_STEP_LEAVES ? left : ESK_KV_STEP_LEAVES;
@@ -495,11 +495,11 @@ static int leaves_write(struct esk_kv *kv) {
         return status;
     }
     index->root = index->ring.head - 1;
-    index->settled = step.counted.mark;
+    index->applied = step.counted.mark;
     index->hand = (uint16_t)step.hand;
     index->entered = step.entered;
     if (step.hand == 0) {
-        index->paced = step.settled;
+        index->paced = step.applied;
     }
     kv->records_lost += step.stale;
     kv->keys -= step.stale < kv->keys ? step.stale : kv->keys;
@@ -521,9 +521,9 @@ static int step_make(struct esk_kv *kv) {
 int esk_kv_index_forget(struct esk_kv *kv, uint32_t position) {
     struct esk_kv_index_open *index = esk_kv_index(kv);
     uint32_t mark = esk_kv_mark_at(kv, position, 0);
-    uint32_t settled = index->settled;
+    uint32_t applied = index->applied;
     uint32_t leaf = 0;
-    if (!esk_kv_mark_before(mark, settled)) {
+    if (!esk_kv_mark_before(mark, applied)) {
         return ESK_OK;
     }
     index->entered = mark_min(index->entered, mark);
@@ -536,12 +536,12 @@ int esk_kv_index_forget(struct esk_kv *kv, uint32_t position) {
         if (leaf >= index->layout.leaves) {
             /* The last root says that no leaf names what comes behind. Copies
                change no counts. */
-            index->settled = mark;
+            index->applied = mark;
         }
         status = step_make(kv);
     }
     kv->index->is_limited = false;
-    index->settled = status == ESK_OK ? mark : settled;
+    index->applied = status == ESK_OK ? mark : applied;
     return status;
 }
 

@@ -4,7 +4,7 @@
 /// The key index as a part: a spline in RAM.
 ///
 /// With the index log it is exact: the log has every knot, in its pages and in
-/// tiles. Without the log, an open samples the data pages, and the spline gets
+/// nodes. Without the log, an open samples the data pages, and the spline gets
 /// coarser when RAM is full.
 #include "table/series/series_rows.h"
 
@@ -14,11 +14,11 @@ static void spline_init(struct esk_series *series) {
     esk_spline_init(&series->spline, series->key_memory, series->key_bytes,
                     esk_shape(series)->key_bytes, series->key_error_16ths);
     if (esk_parts(series)->log != NULL) {
-        esk_parts(series)->log->tiles_init(series);
+        esk_parts(series)->log->nodes_init(series);
     }
 }
 
-/// Searches the spline and, if necessary, tiles.
+/// Searches the spline and, if necessary, nodes.
 static void spline_guess(struct esk_series *series, esk_key key,
                          uint32_t *position) {
     if (esk_spline_find(&series->spline, key, position) != ESK_OK &&

@@ -3,17 +3,17 @@
 
 /// Which data pages a value query has to read.
 ///
-/// The cursor walks the index ring beside the data ring. A group page's entries
-/// say which index pages of the group can match, a run page's entries which
-/// data pages can match. Data pages that no readable run page covers are read.
+/// The cursor walks the index ring beside the data ring. A summary page's
+/// entries say which index pages of the group can match, a zone page's which
+/// data pages can match. Data pages that no readable zone page covers are read.
 ///
 ///     run_first      run_start          run_end            above
 ///     | read each one | as the entries say | read each one |
 ///
 /// (run_end .. above matters to backward cursors only.)
 ///
-/// Run pages in ring order cover data positions in rising order, without
-/// overlap, and each says where the one before it ended. So run pages may be
+/// Zone pages in ring order cover data positions in rising order, without
+/// overlap, and each says where the one before it ended. So zone pages may be
 /// skipped; and after one that cannot be read, the next readable one bounds the
 /// scan.
 ///
@@ -65,7 +65,7 @@ static int index_pin(struct esk_series *series,
 /// What an index page is.
 enum page_kind {
     KIND_RUN,   ///< the run is in the plan now
-    KIND_OTHER, ///< a group or tile page
+    KIND_OTHER, ///< a group or node page
     KIND_LOST,  ///< cannot be read
     KIND_AGAIN, ///< is for the next step to read
 };
@@ -80,7 +80,7 @@ static void window_set(struct esk_series *series, struct esk_series_plan *plan,
         (uint16_t)(count - offset));
 }
 
-/// Makes the run page at `position` the plan's run, with the window that
+/// Makes the zone page at `position` the plan's run, with the window that
 /// contains data position `data` (clamped into the run).
 static enum page_kind run_enter(struct esk_series *series,
                                 struct esk_series_cursor *cursor,
@@ -98,7 +98,7 @@ static enum page_kind run_enter(struct esk_series *series,
     if (esk_series_index_knots(series, page) == NULL ||
         start > UINT32_MAX - count) {
         kind = KIND_LOST;
-    } else if (page[ESK_INDEX_ROLE] == ESK_INDEX_RUN) {
+    } else if (page[ESK_INDEX_ROLE] == ESK_INDEX_ZONE_PAGE) {
         kind = KIND_RUN;
         bool empty = (page[ESK_INDEX_FLAGS] & ESK_INDEX_GAP_EMPTY) != 0;
         uint32_t first = esk_page_aux(page);
@@ -130,7 +130,7 @@ static int open_run_enter(struct esk_series *series,
         if (!esk_series_cursor_reads(cursor)) {
             return ESK_AGAIN;
         }
-        esk_series_run_settle(series, 1);
+        esk_series_run_complete(series, 1);
     }
     plan->index_position = series->log.ring.head;
     plan->run_start = series->log.run_start;
@@ -143,7 +143,7 @@ static int open_run_enter(struct esk_series *series,
     }
     uint32_t base = series->log.run_start + (data - series->log.run_start) /
                                                 WINDOW_ENTRIES * WINDOW_ENTRIES;
-    window_set(series, plan, series->log.run_page + ESK_INDEX_RUN_BODY,
+    window_set(series, plan, series->log.zone_page + ESK_INDEX_ZONE_BODY,
                series->log.run_count, base);
     return ESK_OK;
 }
@@ -176,7 +176,7 @@ static ESK_OUT_OF_LINE void group_read(struct esk_series *series,
         plan->group = status == ESK_AGAIN ? UINT32_MAX : group;
         return;
     }
-    if (page[ESK_INDEX_ROLE] == ESK_INDEX_GROUP &&
+    if (page[ESK_INDEX_ROLE] == ESK_INDEX_SUMMARY_PAGE &&
         esk_load_u16(page + ESK_INDEX_ENTRIES) == last &&
         esk_series_index_knots(series, page) != NULL) {
         plan->group_mask =
@@ -186,7 +186,8 @@ static ESK_OUT_OF_LINE void group_read(struct esk_series *series,
     esk_pool_unpin(&series->pool, frame);
 }
 
-/// Whether the index page at `position` can lead to a match, by its group page.
+/// Whether the index page at `position` can lead to a match, by its group's
+/// summary page.
 static bool group_admits(struct esk_series *series,
                          struct esk_series_cursor *cursor, uint32_t position) {
     uint8_t slot = esk_series_group_slot(series, position);
@@ -197,7 +198,7 @@ static bool group_admits(struct esk_series *series,
     return (cursor->plan.group_mask >> (slot & 63u) & 1u) != 0;
 }
 
-/// First data position of the run page at or after `position`.
+/// First data position of the zone page at or after `position`.
 /// Returns ESK_OK; ESK_NOT_FOUND when there is none before the index head, or
 /// a whole step does not find it; ESK_AGAIN.
 static int run_start_from(struct esk_series *series,
@@ -214,7 +215,7 @@ static int run_start_from(struct esk_series *series,
         if (status != ESK_OK) {
             continue;
         }
-        bool run = page[ESK_INDEX_ROLE] == ESK_INDEX_RUN;
+        bool run = page[ESK_INDEX_ROLE] == ESK_INDEX_ZONE_PAGE;
         *start = esk_load_u32(page + ESK_INDEX_START);
         esk_pool_unpin(&series->pool, frame);
         if (run) {
@@ -250,7 +251,7 @@ static int seek_begin(struct esk_series *series,
     return ESK_NOT_FOUND;
 }
 
-/// Finds the index position of the last run page that starts at or below
+/// Finds the index position of the last zone page that starts at or below
 /// `data`, or one before it; the index tail when there is none, the index head
 /// for the run in RAM. Returns ESK_OK; ESK_AGAIN.
 static int index_seek(struct esk_series *series,
@@ -297,8 +298,8 @@ static int walk_pause(struct esk_series_plan *plan, uint32_t position,
     return ESK_AGAIN;
 }
 
-/// Moves up to the next run page, or the run in RAM, that may match at or above
-/// `data`. Pages that no run covers in between are scanned.
+/// Moves up to the next zone page, or the run in RAM, that may match at or
+/// above `data`. Pages that no run covers in between are scanned.
 /// Returns ESK_OK; ESK_AGAIN.
 static int forward_advance(struct esk_series *series,
                            struct esk_series_cursor *cursor, uint32_t data) {
@@ -329,7 +330,7 @@ static int forward_advance(struct esk_series *series,
     return ESK_OK;
 }
 
-/// Moves down to the next run page that may match at or below `data`.
+/// Moves down to the next zone page that may match at or below `data`.
 /// Returns ESK_OK; ESK_AGAIN.
 static int backward_advance(struct esk_series *series,
                             struct esk_series_cursor *cursor, uint32_t data) {
@@ -360,7 +361,7 @@ static int backward_advance(struct esk_series *series,
             lost = lost || kind == KIND_LOST;
         }
     }
-    /* No run page covers pages older than the oldest run page. */
+    /* No zone page covers pages older than the oldest zone page. */
     uint32_t oldest = 0;
     if (kind != KIND_RUN && !lost &&
         run_start_from(series, cursor, series->log.ring.tail, &start,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// The index log at mount. series_tiles_recover.c restores the spline from
-/// index pages; the data pages after the last run page, at most one run,
+/// The index log at mount. series_nodes_recover.c restores the spline from
+/// index pages; the data pages after the last zone page, at most one run,
 /// rebuild the run in RAM. At mount only their first keys are read, for the
 /// spline. The run's entries need whole pages, and are made when a value query
 /// or the program of the run needs them. A page that cannot be read costs later
@@ -25,9 +25,9 @@ static bool first_key(const struct esk_series *series, uint32_t position,
     return series->has_newest && *key <= series->newest;
 }
 
-/// Rebuilds the run in RAM from the data pages after the last run page. If they
-/// are more than one run, run pages are missing: the earlier pages become a
-/// gap.
+/// Rebuilds the run in RAM from the data pages after the last zone page. If
+/// they are more than one run, zone pages are missing: the earlier pages become
+/// a gap.
 static void roll_forward(struct esk_series *series) {
     uint32_t head = series->data.head;
     uint32_t position = series->log.run_first;
@@ -55,13 +55,13 @@ static void roll_forward(struct esk_series *series) {
         series->log.run_count++;
     }
     series->log.run_owed =
-        series->log.run_page != NULL ? series->log.run_count : 0;
+        series->log.zone_page != NULL ? series->log.run_count : 0;
 }
 
 /// A page that cannot be read may have any rows, because a later read may
 /// succeed. An erased page has none, but after the next mount a page that was
 /// dropped may be there again: an erase was cut, or keeps the bytes.
-void esk_series_run_settle(struct esk_series *series, uint16_t count) {
+void esk_series_run_complete(struct esk_series *series, uint16_t count) {
     uint16_t entries = series->log.run_count;
     uint32_t kept = esk_series_kept_from(&series->data);
     for (; count > 0; count--) {
@@ -111,7 +111,7 @@ static int newest_again(struct esk_series *series, uint32_t head,
 int esk_series_recover(struct esk_series *series) {
     uint32_t head = series->data.head;
     uint32_t reached = head;
-    uint32_t end = esk_series_tiles_recover(series);
+    uint32_t end = esk_series_nodes_recover(series);
     if (end == UINT32_MAX || end < series->data.tail) {
         end = series->data.tail;
     } else if (end >= reached) {
@@ -133,6 +133,6 @@ int esk_series_recover(struct esk_series *series) {
         esk_sorted(series)->recover(series);
     }
     roll_forward(series);
-    esk_spline_trim_tiles(&series->spline, series->log.ring.tail);
+    esk_spline_trim_nodes(&series->spline, series->log.ring.tail);
     return ESK_OK;
 }

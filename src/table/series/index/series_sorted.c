@@ -234,8 +234,8 @@ static bool question_make(const struct esk_series *series,
 
 /// Adds the data pages that no run covers, as far as there is room. Returns
 /// ESK_OK; ESK_AGAIN.
-static int pages_settle(struct esk_series *series,
-                        struct esk_series_cursor *cursor) {
+static int pages_feed(struct esk_series *series,
+                      struct esk_series_cursor *cursor) {
     struct esk_series_sorting *sorting = series->sorting;
     while (sorting->next < series->data.head && !sorting->is_full) {
         if (!esk_series_cursor_reads(cursor)) {
@@ -341,7 +341,7 @@ static int sorted_forward(struct esk_series *series,
         *position = series->data.head;
         return ESK_OK;
     }
-    ESK_TRY(pages_settle(series, cursor));
+    ESK_TRY(pages_feed(series, cursor));
     do {
         ESK_TRY(name_above(series, cursor, &question, position, &is_all));
         before = *position;
@@ -366,7 +366,7 @@ static int sorted_backward(struct esk_series *series,
     if (!question_make(series, cursor, &question)) {
         return ESK_END;
     }
-    ESK_TRY(pages_settle(series, cursor));
+    ESK_TRY(pages_feed(series, cursor));
     do {
         ESK_TRY(name_below(series, cursor, &question, position, &is_all));
         before = *position;

@@ -124,7 +124,7 @@ static void entry_set(struct esk_series *series, uint8_t *page, bool any) {
     const struct esk_summary_column *columns = series->columns;
     uint8_t count = esk_shape(series)->column_count;
     uint8_t *entry =
-        series->log.run_page + ESK_INDEX_RUN_BODY +
+        series->log.zone_page + ESK_INDEX_ZONE_BODY +
         (uint16_t)(series->log.run_count * esk_shape(series)->entry_bytes);
     if (page != NULL && esk_packed(series) != NULL) {
         esk_packed(series)->fold(series, page, entry);

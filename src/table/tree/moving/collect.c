@@ -224,11 +224,11 @@ static int tail_step(struct esk_tree *tree, uint32_t pages) {
 /// at most. Flushes the write cache first: only the committed tree's pages
 /// survive a collection.
 static int collect_next(struct esk_tree *tree, uint32_t pages, bool due) {
-    struct esk_tree_kept *kept = esk_tree_kept(tree);
+    struct esk_tree_cached *cached = esk_tree_cached(tree);
     ESK_TRY(esk_tree_flush(tree));
-    bool through = kept != NULL && kept->through;
-    if (kept != NULL) {
-        kept->through = true;
+    bool through = cached != NULL && cached->through;
+    if (cached != NULL) {
+        cached->through = true;
     }
     uint32_t step = step_pages(tree) + tree->now.height;
     int status = ESK_NOT_FOUND;
@@ -238,14 +238,14 @@ static int collect_next(struct esk_tree *tree, uint32_t pages, bool due) {
     if (status == ESK_NOT_FOUND) {
         status = tail_step(tree, pages);
     }
-    if (kept != NULL) {
-        kept->through = through;
+    if (cached != NULL) {
+        cached->through = through;
     }
     return status;
 }
 
 /// Pages to keep free beside those of a change.
-struct kept {
+struct reserve {
     uint32_t least; ///< always
     uint32_t ahead; ///< more, before the collector stops
 };
@@ -253,23 +253,23 @@ struct kept {
 /// For mu: room for live pages, which may all be in a row. For wandering: for a
 /// step, and for a block that goes bad or is torn by power loss.
 /// batch    nothing is collected during a batch, but after it.
-static struct kept room_kept(struct esk_tree *tree, bool batch) {
+static struct reserve room_reserve(struct esk_tree *tree, bool batch) {
     uint8_t height = tree->now.height;
     uint32_t block = block_pages(tree);
-    struct kept kept = {.least = 0};
+    struct reserve reserve = {.least = 0};
     if (esk_tree_store(tree)->sweep == NULL) {
-        kept.least = block / 2u + 1u;
-        kept.ahead = block / 2u + tree->now.nodes / call_pages(tree);
+        reserve.least = block / 2u + 1u;
+        reserve.ahead = block / 2u + tree->now.nodes / call_pages(tree);
     } else {
-        kept.ahead = step_pages(tree) + height + block;
-        kept.least = kept.ahead * 3u / 4u;
-        kept.ahead -= kept.least;
+        reserve.ahead = step_pages(tree) + height + block;
+        reserve.least = reserve.ahead * 3u / 4u;
+        reserve.ahead -= reserve.least;
     }
     if (batch) {
-        kept.least += kept.ahead;
-        kept.ahead = 0;
+        reserve.least += reserve.ahead;
+        reserve.ahead = 0;
     }
-    return kept;
+    return reserve;
 }
 
 int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages) {
@@ -284,10 +284,10 @@ int esk_tree_collect_for(struct esk_tree *tree, uint32_t pages) {
         return ESK_FULL;
     }
     for (;;) {
-        struct kept kept = room_kept(tree, batch);
-        uint32_t need = pages + esk_tree_kept_pages(tree) + kept.least;
+        struct reserve reserve = room_reserve(tree, batch);
+        uint32_t need = pages + esk_tree_cached_pages(tree) + reserve.least;
         bool due = step_is_due(tree);
-        bool room = esk_ring_has_room(ring, need + kept.ahead);
+        bool room = esk_ring_has_room(ring, need + reserve.ahead);
         if (room && !due) {
             return ESK_OK;
         }
@@ -317,13 +317,13 @@ int esk_tree_collect_step(void *context, bool *done) {
     struct esk_tree *tree = context;
     struct esk_ring *ring = &tree->ring;
     esk_tree_bad_count(tree);
-    struct kept kept = room_kept(tree, false);
+    struct reserve reserve = room_reserve(tree, false);
     uint32_t pages = esk_tree_store(tree)->sweep != NULL
-                         ? esk_tree_change_pages(tree) + kept.least
+                         ? esk_tree_change_pages(tree) + reserve.least
                          : 2u * block_pages(tree);
     bool due = step_is_due(tree);
-    bool room =
-        esk_ring_has_room(ring, pages + esk_tree_kept_pages(tree) + kept.ahead);
+    bool room = esk_ring_has_room(ring, pages + esk_tree_cached_pages(tree) +
+                                            reserve.ahead);
     *done = !tree->in_batch && ring->tail < ring->head && (!room || due);
     return *done ? collect_next(tree, call_pages(tree), due) : ESK_OK;
 }

@@ -57,7 +57,7 @@ static int page_append(struct esk_tree *tree, uint8_t frame, uint8_t low,
     page[ESK_TREE_PAGE_HEIGHT] = tree->now.height;
     esk_store_u32(page + ESK_TREE_PAGE_ROWS, tree->now.rows);
     esk_store_u32(page + ESK_TREE_PAGE_NODES, tree->now.nodes);
-    if (esk_tree_kept(tree) == NULL || esk_tree_kept(tree)->through) {
+    if (esk_tree_cached(tree) == NULL || esk_tree_cached(tree)->through) {
         return esk_tree_page_write(tree, page, root, address);
     }
     ESK_TRY(esk_tree_write_cache(tree)->keep(tree, frame, root, address));
@@ -205,7 +205,7 @@ static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
 }
 
 /// Drops a node that became empty, or takes levels off a root.
-int esk_tree_cow_settle(struct esk_tree *tree, struct esk_tree_work *work,
+int esk_tree_cow_shrink(struct esk_tree *tree, struct esk_tree_work *work,
                         struct esk_btree_node *node,
                         struct esk_tree_told *told) {
     if (work->level == tree->now.height) {
@@ -397,7 +397,7 @@ const struct esk_node_store esk_store_wandering = {
     .nodes_max = esk_tree_nodes_max,
     .place = wandering_place,
     .split = wandering_split,
-    .settle = esk_tree_cow_settle,
+    .shrink = esk_tree_cow_shrink,
     .sweep = esk_tree_sweep,
     .collect = esk_tree_collect_step,
     .id = ESK_STORE_WANDERING,
@@ -413,7 +413,7 @@ const struct esk_node_store esk_store_mu = {
     .nodes_max = esk_tree_nodes_max,
     .place = mu_place,
     .split = mu_split,
-    .settle = esk_tree_cow_settle,
+    .shrink = esk_tree_cow_shrink,
     .take = mu_take,
     .gather = node_gather,
     .pool_carve = mu_pool_carve,

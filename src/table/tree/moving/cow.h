@@ -18,7 +18,7 @@ int esk_tree_cow_mount(struct esk_tree *tree,
                        const struct esk_ring_config *region, uint8_t *page);
 
 /// Drops a node that became empty, or takes levels off a root.
-int esk_tree_cow_settle(struct esk_tree *tree, struct esk_tree_work *work,
+int esk_tree_cow_shrink(struct esk_tree *tree, struct esk_tree_work *work,
                         struct esk_btree_node *node,
                         struct esk_tree_told *told);
 
@@ -70,8 +70,8 @@ static inline uint32_t esk_tree_sure_pages(const struct esk_tree *tree) {
 }
 
 /// Pages in the write cache, which are appended before any other.
-static inline uint32_t esk_tree_kept_pages(const struct esk_tree *tree) {
-    return esk_tree_kept(tree) != NULL ? esk_tree_kept(tree)->count : 0;
+static inline uint32_t esk_tree_cached_pages(const struct esk_tree *tree) {
+    return esk_tree_cached(tree) != NULL ? esk_tree_cached(tree)->count : 0;
 }
 
 /* collect.c */

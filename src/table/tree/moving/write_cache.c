@@ -29,24 +29,24 @@ static uint8_t *page_of(const struct esk_tree *tree, uint8_t frame) {
 }
 
 static uint32_t address_of(uint8_t frame) {
-    return ESK_TREE_KEPT_FIRST + frame;
+    return ESK_TREE_CACHED_FIRST + frame;
 }
 
 /// Releases the page at `at` of the list; the caller closes the gap.
 static void page_drop(struct esk_tree *tree, uint8_t at) {
-    uint8_t frame = esk_tree_kept(tree)->pages[at].frame;
+    uint8_t frame = esk_tree_cached(tree)->pages[at].frame;
     esk_pool_forget(&tree->pool, address_of(frame));
     esk_pool_unpin(&tree->pool, frame);
 }
 
 void esk_tree_cache_written(struct esk_tree *tree, uint8_t at, uint32_t to) {
-    uint8_t frame = esk_tree_kept(tree)->pages[at].frame;
+    uint8_t frame = esk_tree_cached(tree)->pages[at].frame;
     uint32_t from = address_of(frame);
     esk_pool_rename(&tree->pool, frame, from, to);
     esk_pool_unpin(&tree->pool, frame);
     tree->changes++; /* no path is valid any more */
-    while (++at < esk_tree_kept(tree)->count) {
-        uint8_t *page = page_of(tree, esk_tree_kept(tree)->pages[at].frame);
+    while (++at < esk_tree_cached(tree)->count) {
+        uint8_t *page = page_of(tree, esk_tree_cached(tree)->pages[at].frame);
         uint8_t level = page[ESK_TREE_PAGE_LOW];
         level = level == 1 ? 2 : level;
         for (; level <= page[ESK_TREE_PAGE_TOP]; level++) {
@@ -64,17 +64,18 @@ void esk_tree_cache_written(struct esk_tree *tree, uint8_t at, uint32_t to) {
 }
 
 void esk_tree_cache_shorten(struct esk_tree *tree, uint8_t done) {
-    struct esk_tree_kept *kept = esk_tree_kept(tree);
-    kept->count = (uint8_t)(kept->count - done);
-    memmove(kept->pages, kept->pages + done, kept->count * sizeof *kept->pages);
+    struct esk_tree_cached *cached = esk_tree_cached(tree);
+    cached->count = (uint8_t)(cached->count - done);
+    memmove(cached->pages, cached->pages + done,
+            cached->count * sizeof *cached->pages);
 }
 
 static int cache_flush(struct esk_tree *tree) {
-    struct esk_tree_kept *kept = esk_tree_kept(tree);
+    struct esk_tree_cached *cached = esk_tree_cached(tree);
     uint8_t done = 0;
     int status = ESK_OK;
-    while (done < kept->count && status == ESK_OK) {
-        uint8_t frame = kept->pages[done].frame;
+    while (done < cached->count && status == ESK_OK) {
+        uint8_t frame = cached->pages[done].frame;
         esk_address to = 0;
         status = esk_tree_page_write(tree, page_of(tree, frame),
                                      tree->now.root == address_of(frame), &to);
@@ -88,26 +89,26 @@ static int cache_flush(struct esk_tree *tree) {
 }
 
 static int cache_begin(struct esk_tree *tree, bool through) {
-    struct esk_tree_kept *kept = esk_tree_kept(tree);
+    struct esk_tree_cached *cached = esk_tree_cached(tree);
     uint8_t height = tree->now.height;
     uint8_t pages = height;
     if (through) {
-        tree->splits = kept->splits;
-        tree->merges = kept->merges;
+        tree->splits = cached->splits;
+        tree->merges = cached->merges;
     }
-    kept->splits = tree->splits;
-    kept->merges = tree->merges;
-    kept->made = 0;
-    kept->replaced = 0;
-    kept->height = height;
+    cached->splits = tree->splits;
+    cached->merges = tree->merges;
+    cached->made = 0;
+    cached->replaced = 0;
+    cached->height = height;
     if (esk_tree_shares(tree)) {
         pages = 1;
     }
-    kept->through = through || pages > kept->most;
-    if (kept->count > 0) {
+    cached->through = through || pages > cached->most;
+    if (cached->count > 0) {
         /* The cached root is replaced. */
         uint8_t more = esk_tree_shares(tree) ? 1 : (uint8_t)(height - 1u);
-        if (kept->through || kept->count + more > kept->most) {
+        if (cached->through || cached->count + more > cached->most) {
             ESK_TRY(cache_flush(tree));
         }
     }
@@ -131,10 +132,10 @@ int esk_tree_cache_own(struct esk_tree *tree, struct esk_tree_work *work,
 
 int esk_tree_cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
                         esk_address *address) {
-    struct esk_tree_kept *kept = esk_tree_kept(tree);
+    struct esk_tree_cached *cached = esk_tree_cached(tree);
     struct esk_pool *pool = &tree->pool;
-    if (kept->count - kept->replaced >= kept->most ||
-        (esk_tree_is_lru_n(tree) && kept->height != tree->now.height)) {
+    if (cached->count - cached->replaced >= cached->most ||
+        (esk_tree_is_lru_n(tree) && cached->height != tree->now.height)) {
         /* The pool will be carved again, so no page may be in it. */
         return ESK_E_NO_MEMORY;
     }
@@ -148,48 +149,48 @@ int esk_tree_cache_keep(struct esk_tree *tree, uint8_t frame, bool root,
     }
     *address = address_of(frame);
     esk_pool_tag(pool, frame, *address);
-    kept->pages[kept->count].frame = frame;
-    kept->pages[kept->count].replaced = false;
-    kept->count++;
-    kept->made++;
+    cached->pages[cached->count].frame = frame;
+    cached->pages[cached->count].replaced = false;
+    cached->count++;
+    cached->made++;
     return ESK_OK;
 }
 
 void esk_tree_cache_replace(struct esk_tree *tree, esk_address address,
                             uint8_t level) {
-    struct esk_tree_kept *kept = esk_tree_kept(tree);
-    for (uint8_t i = 0; i < kept->count; i++) {
-        uint8_t frame = kept->pages[i].frame;
+    struct esk_tree_cached *cached = esk_tree_cached(tree);
+    for (uint8_t i = 0; i < cached->count; i++) {
+        uint8_t frame = cached->pages[i].frame;
         /* A page is live as long as its lowest node (section 3.3). */
-        if (address_of(frame) == address && !kept->pages[i].replaced &&
+        if (address_of(frame) == address && !cached->pages[i].replaced &&
             page_of(tree, frame)[ESK_TREE_PAGE_LOW] == level) {
-            kept->pages[i].replaced = true;
-            kept->replaced++;
+            cached->pages[i].replaced = true;
+            cached->replaced++;
         }
     }
 }
 
 void esk_tree_cache_end(struct esk_tree *tree, bool failed) {
-    struct esk_tree_kept *kept = esk_tree_kept(tree);
+    struct esk_tree_cached *cached = esk_tree_cached(tree);
     uint8_t count = 0;
-    uint8_t made_from = (uint8_t)(kept->count - kept->made);
-    for (uint8_t i = 0; i < kept->count; i++) {
-        bool goes = failed ? i >= made_from : kept->pages[i].replaced;
+    uint8_t made_from = (uint8_t)(cached->count - cached->made);
+    for (uint8_t i = 0; i < cached->count; i++) {
+        bool goes = failed ? i >= made_from : cached->pages[i].replaced;
         if (goes) {
             page_drop(tree, i);
         } else {
-            kept->pages[count].frame = kept->pages[i].frame;
-            kept->pages[count].replaced = false;
+            cached->pages[count].frame = cached->pages[i].frame;
+            cached->pages[count].replaced = false;
             count++;
         }
     }
-    kept->count = count;
-    kept->made = 0;
-    kept->replaced = 0;
+    cached->count = count;
+    cached->made = 0;
+    cached->replaced = 0;
 }
 
 void esk_tree_cache_drop(struct esk_tree *tree) {
-    esk_tree_kept(tree)->made = esk_tree_kept(tree)->count;
+    esk_tree_cached(tree)->made = esk_tree_cached(tree)->count;
     esk_tree_cache_end(tree, true);
 }
 

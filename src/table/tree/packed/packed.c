@@ -204,8 +204,8 @@ static int packed_mount(struct esk_tree *tree,
     (void)page; /* a frame, which is no page */
     packed_make(tree);
     packed->most = esk_packed_most(pages, packed->page_nodes, packed->frames,
-                                   tree->kept->most);
-    tree->kept->most = packed->most;
+                                   tree->cached->most);
+    tree->cached->most = packed->most;
     /* As many as a commit begins, so that after steps no call erases. */
     uint32_t ahead =
         esk_packed_commit(packed->page_nodes, packed->most) / block + 1u;
@@ -220,13 +220,13 @@ static int packed_mount(struct esk_tree *tree,
 
 /* ----------------------------------------------------------------- writing */
 
-static uint32_t kept_address(const struct esk_tree *tree, uint8_t at) {
-    return ESK_TREE_KEPT_FIRST + tree->kept->pages[at].frame;
+static uint32_t cached_address(const struct esk_tree *tree, uint8_t at) {
+    return ESK_TREE_CACHED_FIRST + tree->cached->pages[at].frame;
 }
 
-static void kept_view(const struct esk_tree *tree, uint8_t at,
-                      struct esk_btree_node *node) {
-    uint8_t *frame = esk_pool_page(&tree->pool, tree->kept->pages[at].frame);
+static void cached_view(const struct esk_tree *tree, uint8_t at,
+                        struct esk_btree_node *node) {
+    uint8_t *frame = esk_pool_page(&tree->pool, tree->cached->pages[at].frame);
     esk_btree_view(esk_tree_layout(tree), frame, frame[ESK_TREE_PAGE_LOW],
                    tree->now.height, node);
 }
@@ -236,9 +236,9 @@ static void kept_view(const struct esk_tree *tree, uint8_t at,
 static void node_pack(const struct esk_tree *tree, uint8_t at, uint8_t first,
                       uint8_t *to) {
     struct esk_btree_node node;
-    kept_view(tree, at, &node);
+    cached_view(tree, at, &node);
     uint8_t level = esk_pool_page(
-        &tree->pool, tree->kept->pages[at].frame)[ESK_TREE_PAGE_LOW];
+        &tree->pool, tree->cached->pages[at].frame)[ESK_TREE_PAGE_LOW];
     uint16_t bytes = packed_bytes(&node);
     to[0] = level;
     memcpy(to + ESK_TREE_PACKED_LEVEL_BYTES, node.count,
@@ -247,8 +247,8 @@ static void node_pack(const struct esk_tree *tree, uint8_t at, uint8_t first,
     for (uint16_t i = 0; level > 1 && i < esk_btree_count(&node); i++) {
         uint8_t *child = esk_btree_child(&node, i);
         uint32_t address = esk_load_u32(child);
-        for (uint8_t j = first; esk_tree_is_kept(address) && j < at; j++) {
-            if (kept_address(tree, j) == address) {
+        for (uint8_t j = first; esk_tree_is_cached(address) && j < at; j++) {
+            if (cached_address(tree, j) == address) {
                 address =
                     address_make(ESK_TREE_PACKED_SELF, (uint8_t)(j - first));
                 esk_store_u32(child, address);
@@ -262,7 +262,7 @@ static void node_pack(const struct esk_tree *tree, uint8_t at, uint8_t first,
 /// Returns  how many.
 static uint8_t page_fill(struct esk_tree *tree, uint8_t first, bool *root) {
     struct esk_tree_packed *packed = tree->packed;
-    const struct esk_tree_kept *kept = tree->kept;
+    const struct esk_tree_cached *cached = tree->cached;
     uint16_t key_bytes = esk_tree_layout(tree)->key_bytes;
     uint8_t *page = packed->page;
     uint8_t at = first;
@@ -270,10 +270,10 @@ static uint8_t page_fill(struct esk_tree *tree, uint8_t first, bool *root) {
     packed->read_at = ESK_PAGE_NONE;
     *root = false;
     memset(page, 0, page_bytes(tree));
-    while (at < kept->count && at - first < PAGE_NODES_MAX) {
+    while (at < cached->count && at - first < PAGE_NODES_MAX) {
         struct esk_btree_node node;
-        kept_view(tree, at, &node);
-        bool last = at + 1u == kept->count;
+        cached_view(tree, at, &node);
+        bool last = at + 1u == cached->count;
         uint32_t bytes = packed_bytes(&node);
         if (used + bytes + (last ? key_bytes : 0) > page_bytes(tree)) {
             break;
@@ -310,11 +310,11 @@ static void nodes_place(struct esk_tree *tree, uint8_t first, uint8_t end,
 
 /// The commit: writes the changed nodes (tnc-ubifs-2010, section 6.2).
 static int packed_flush(struct esk_tree *tree) {
-    struct esk_tree_kept *kept = tree->kept;
+    struct esk_tree_cached *cached = tree->cached;
     uint8_t done = 0;
     int status = ESK_OK;
     esk_tree_packed_count(tree);
-    while (done < kept->count && status == ESK_OK) {
+    while (done < cached->count && status == ESK_OK) {
         bool root = false;
         esk_address position = 0;
         esk_address before = tree->now.root;
@@ -338,19 +338,19 @@ static int packed_flush(struct esk_tree *tree) {
 /// As esk_write_cache's, but nothing is written through: a change that finds
 /// too few frames is repeated after a commit.
 static int packed_cache_begin(struct esk_tree *tree, bool again) {
-    struct esk_tree_kept *kept = tree->kept;
+    struct esk_tree_cached *cached = tree->cached;
     uint8_t more = (uint8_t)(tree->now.height - 1u);
     if (again) {
-        tree->splits = kept->splits;
-        tree->merges = kept->merges;
+        tree->splits = cached->splits;
+        tree->merges = cached->merges;
     }
-    kept->splits = tree->splits;
-    kept->merges = tree->merges;
-    kept->made = 0;
-    kept->replaced = 0;
-    kept->height = tree->now.height;
-    return again || kept->count + more > kept->most ? packed_flush(tree)
-                                                    : ESK_OK;
+    cached->splits = tree->splits;
+    cached->merges = tree->merges;
+    cached->made = 0;
+    cached->replaced = 0;
+    cached->height = tree->now.height;
+    return again || cached->count + more > cached->most ? packed_flush(tree)
+                                                        : ESK_OK;
 }
 
 static int packed_place(struct esk_tree *tree, struct esk_tree_work *work,
@@ -402,7 +402,7 @@ const struct esk_node_store esk_store_tnc = {
     .nodes_max = esk_tree_packed_nodes_max,
     .place = packed_place,
     .split = packed_split,
-    .settle = esk_tree_cow_settle,
+    .shrink = esk_tree_cow_shrink,
     .collect = esk_tree_packed_step,
     .cache = &packed_cache,
     .id = ESK_STORE_TNC,

@@ -111,7 +111,7 @@ static int leaf_find(struct esk_tree *tree) {
 
 /// Whether the pass need not write the leaf: it is younger than the pass.
 static bool is_young(const struct esk_tree *tree, uint32_t address) {
-    return esk_tree_is_kept(address) ||
+    return esk_tree_is_cached(address) ||
            esk_tree_packed_at(tree, address) >= tree->now.due;
 }
 
@@ -207,7 +207,7 @@ static int sweep_step(struct esk_tree *tree, bool *ended) {
         status = leaf_touch(tree);
         leaves--;
     } while (leaves > 0 && status == ESK_OK &&
-             tree->kept->count + tree->now.height <= most);
+             tree->cached->count + tree->now.height <= most);
     tree->packed->verifies = false;
     *ended = status == ESK_END;
     if (status != ESK_OK && status != ESK_END && status != ESK_E_NO_MEMORY) {
@@ -242,7 +242,7 @@ static bool can_step(struct esk_tree *tree) {
     uint32_t step = esk_packed_commit(each, step_most(tree));
     uint32_t left = left_pages(tree);
     return esk_ring_has_room(&tree->ring,
-                             esk_packed_commit(each, tree->kept->count) +
+                             esk_packed_commit(each, tree->cached->count) +
                                  (step < left ? step : left));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Entries that leave RAM and come back: tiles, drops, trims and mounts.
+/// Entries that leave RAM and come back: nodes, drops, trims and mounts.
 #include "index/spline/spline.h"
 
 #include "test/harness/spline_log.h"
@@ -10,7 +10,7 @@
 /// earlier ones may be dropped with these.
 static uint32_t log_tail(const struct log *log, uint32_t data_tail) {
     uint32_t at = 0;
-    while (at + 1u < log->next && log->pages[at].tip < data_tail) {
+    while (at + 1u < log->next && log->pages[at].last < data_tail) {
         at++;
     }
     return log->first + at;
@@ -84,7 +84,7 @@ ESK_TEST(spline_trims_what_the_rings_have_dropped) {
             if (test_random(&seed) % 50 == 0) {
                 uint32_t index = log_tail(&test_log, tail);
                 esk_spline_trim(&test_log.spline, tail);
-                esk_spline_trim_tiles(&test_log.spline, index);
+                esk_spline_trim_nodes(&test_log.spline, index);
                 test_points.count = k + 1;
                 test_stride = 5;
                 check_points(&test_log, &test_points, tail);
@@ -93,10 +93,10 @@ ESK_TEST(spline_trims_what_the_rings_have_dropped) {
         }
         /* All but the last knot is dropped. */
         esk_spline_trim(&test_log.spline, all);
-        esk_spline_trim_tiles(&test_log.spline, UINT32_MAX - 1);
+        esk_spline_trim_nodes(&test_log.spline, UINT32_MAX - 1);
         ESK_CHECK_INT(esk_spline_entries(&test_log.spline), 1);
-        ESK_CHECK_INT(test_log.spline.tiles.tile[0].open_count, 0);
-        ESK_CHECK(test_log.spline.tiles.tile[0].closed_position ==
+        ESK_CHECK_INT(test_log.spline.nodes.node[0].open_count, 0);
+        ESK_CHECK(test_log.spline.nodes.node[0].closed_position ==
                   ESK_SPLINE_NONE);
         log_add(&test_log, test_points.key[all - 1] + 9, all);
     }
@@ -116,10 +116,10 @@ ESK_TEST(spline_trim_between_save_and_saved_is_harmless) {
     count = esk_spline_save(spline, 0, section, 10, 20);
     ESK_CHECK_INT(count, 20);
     esk_spline_trim(spline, 400);
-    esk_spline_trim_tiles(spline, 6); /* drops the open tile and all knots */
+    esk_spline_trim_nodes(spline, 6); /* drops the open node and all knots */
     esk_spline_saved(spline, 0, count, 7);
-    ESK_CHECK_INT(spline->tiles.tile[0].open_position, 7);
-    ESK_CHECK_INT(spline->tiles.level[0].count, 1);
+    ESK_CHECK_INT(spline->nodes.node[0].open_position, 7);
+    ESK_CHECK_INT(spline->nodes.level[0].count, 1);
     ESK_CHECK_INT(spline->level.saved, spline->level.count);
 }
 
@@ -146,7 +146,7 @@ ESK_TEST(spline_mounts_to_what_it_was_at_every_index_page) {
                 uint32_t index = log_tail(&test_log, tail);
                 log_mount(&test_log, index);
                 esk_spline_trim(&test_log.spline, tail);
-                esk_spline_trim_tiles(&test_log.spline, index);
+                esk_spline_trim_nodes(&test_log.spline, index);
                 test_points.count = k + 1;
                 test_stride = 7;
                 if (bytes[i] >= 128) {
@@ -181,44 +181,44 @@ ESK_TEST(spline_restore_takes_more_knots_than_ram_holds) {
     ESK_CHECK_INT(hit.position, last);
 }
 
-ESK_TEST(spline_restore_refuses_tiles_out_of_order) {
+ESK_TEST(spline_restore_refuses_nodes_out_of_order) {
     struct esk_spline *spline = &test_log.spline;
     uint8_t section[SECTION_BYTES];
     make_irregular(&test_points, 3000, 31);
     log_init(&test_log, 128, 4, 0);
     add_points(&test_log, &test_points);
-    uint32_t open = spline->tiles.tile[0].open_position;
-    uint32_t closed = spline->tiles.tile[0].closed_position;
+    uint32_t open = spline->nodes.node[0].open_position;
+    uint32_t closed = spline->nodes.node[0].closed_position;
     uint32_t older = test_log.pages[closed].previous;
     uint32_t oldest = test_log.pages[older].previous;
     log_spline_init(&test_log);
-    ESK_CHECK(!esk_spline_restore_tile(spline, 0, section, 0, 5, true));
-    ESK_CHECK(log_restore_tile(&test_log, 0, open, true));
-    ESK_CHECK(!log_restore_tile(&test_log, 0, open, false)); /* there already */
-    ESK_CHECK(log_restore_tile(&test_log, 0, older, false));
-    ESK_CHECK(!log_restore_tile(&test_log, 0, closed, false));
-    ESK_CHECK_INT(spline->tiles.tile[0].closed_position, older);
+    ESK_CHECK(!esk_spline_restore_node(spline, 0, section, 0, 5, true));
+    ESK_CHECK(log_restore_node(&test_log, 0, open, true));
+    ESK_CHECK(!log_restore_node(&test_log, 0, open, false)); /* there already */
+    ESK_CHECK(log_restore_node(&test_log, 0, older, false));
+    ESK_CHECK(!log_restore_node(&test_log, 0, closed, false));
+    ESK_CHECK_INT(spline->nodes.node[0].closed_position, older);
     /* Positions that fall while keys rise, or are out of range. */
     const struct index_page *page = &test_log.pages[oldest];
-    ESK_CHECK(!esk_spline_restore_tile(spline, 0, page->section, page->count,
+    ESK_CHECK(!esk_spline_restore_node(spline, 0, page->section, page->count,
                                        open + 1, false));
-    ESK_CHECK(!esk_spline_restore_tile(spline, 0, page->section, page->count,
+    ESK_CHECK(!esk_spline_restore_node(spline, 0, page->section, page->count,
                                        open - 0x10000, false));
     /* Entries that do not rise are skipped. */
     memset(section, 0, sizeof section);
     log_spline_init(&test_log);
-    ESK_CHECK(esk_spline_restore_tile(spline, 0, section, 20, 5, true));
+    ESK_CHECK(esk_spline_restore_node(spline, 0, section, 20, 5, true));
     ESK_CHECK_INT(spline->level.count, 1);
 }
 
-ESK_TEST(spline_find_in_survives_hostile_tiles) {
+ESK_TEST(spline_find_in_survives_hostile_nodes) {
     uint32_t seed = 41;
     log_init(&test_log, 128, 4, 0);
     make_irregular(&test_points, 300, 37);
     add_points(&test_log, &test_points);
-    esk_key tip_key;
-    uint32_t tip;
-    esk_spline_tip(&test_log.spline, &tip_key, &tip);
+    esk_key last_key;
+    uint32_t last;
+    esk_spline_last(&test_log.spline, &last_key, &last);
     for (int i = 0; i < 20000; i++) {
         uint8_t section[SECTION_BYTES];
         struct esk_spline_hit hit;
@@ -233,7 +233,7 @@ ESK_TEST(spline_find_in_survives_hostile_tiles) {
         if (esk_spline_find_in(&test_log.spline, section, count, 0, key,
                                &hit) == ESK_OK) {
             ESK_CHECK_INT(hit.level, 0);
-            ESK_CHECK(hit.position <= tip);
+            ESK_CHECK(hit.position <= last);
         }
     }
 }
@@ -241,7 +241,7 @@ ESK_TEST(spline_find_in_survives_hostile_tiles) {
 ESK_TEST(spline_forgets_the_oldest_top_entry_when_all_is_saved) {
     make_irregular(&test_points, 6000, 53);
     log_init(&test_log, 34, 4, 2);
-    test_log.room = 4; /* small tiles, so that there are many */
+    test_log.room = 4; /* small nodes, so that there are many */
     add_points(&test_log, &test_points);
     ESK_CHECK(test_log.saves[1] > 20);
     check_points(&test_log, &test_points, test_points.count - 2);
@@ -275,8 +275,8 @@ ESK_TEST(spline_mounts_with_less_ram_than_before) {
         test_log.bytes = bytes[i];
         log_mount(&test_log, 0);
         uint16_t used = (uint16_t)(esk_spline_entries(&test_log.spline) * 6u +
-                                   (test_log.spline.tiles.level[0].count +
-                                    test_log.spline.tiles.level[1].count) *
+                                   (test_log.spline.nodes.level[0].count +
+                                    test_log.spline.nodes.level[1].count) *
                                        2u);
         ESK_CHECK(used <= bytes[i]);
         uint32_t bound = test_log.spline.error_16ths;
@@ -295,7 +295,7 @@ ESK_TEST(spline_mounts_with_less_ram_than_before) {
     }
 }
 
-ESK_TEST(spline_reads_tiles_when_no_knot_is_in_ram) {
+ESK_TEST(spline_reads_nodes_when_no_knot_is_in_ram) {
     struct esk_spline *spline = &test_log.spline;
     uint8_t section[SECTION_BYTES];
     struct esk_spline_hit hit;
@@ -307,35 +307,35 @@ ESK_TEST(spline_reads_tiles_when_no_knot_is_in_ram) {
         log_add(&test_log, test_points.key[last] + i * i * i, last + i);
     }
     ESK_CHECK_INT(esk_spline_take_new(spline, section, 1), 1);
-    uint32_t closed = spline->tiles.tile[0].closed_position;
+    uint32_t closed = spline->nodes.node[0].closed_position;
     const struct index_page *page = &test_log.pages[closed];
     log_spline_init(&test_log);
-    ESK_CHECK(log_restore_tile(&test_log, 0, closed, false));
+    ESK_CHECK(log_restore_node(&test_log, 0, closed, false));
     struct esk_spline_entry knot;
     esk_spline_section_get(spline, page->section, 3, &knot);
     uint32_t found = 0;
     ESK_CHECK_INT(esk_spline_find(spline, knot.key, &found), ESK_NOT_FOUND);
-    ESK_CHECK_INT(esk_spline_find_tile(spline, knot.key, &hit), ESK_OK);
+    ESK_CHECK_INT(esk_spline_find_node(spline, knot.key, &hit), ESK_OK);
     ESK_CHECK_INT(hit.level, 1);
     ESK_CHECK_INT(hit.position, closed);
     ESK_CHECK_INT(esk_spline_find_in(spline, page->section, page->count, 0,
                                      knot.key, &hit),
                   ESK_OK);
-    ESK_CHECK(hit.position <= spline->tip.position);
+    ESK_CHECK(hit.position <= spline->last.position);
     ESK_CHECK_INT(
         esk_spline_find_in(spline, page->section, page->count, 0, 0, &hit),
         ESK_NOT_FOUND);
-    /* A newer tile must be at a newer place. */
+    /* A newer node must be at a newer place. */
     memcpy(section, page->section, sizeof section);
     section[3] = 0xFF;
-    ESK_CHECK(!esk_spline_restore_tile(spline, 0, section, 5, closed, false));
-    spline->tiles.level[0].saved = 1;
-    ESK_CHECK(!esk_spline_restore_tile(spline, 0, section, 5, closed, false));
+    ESK_CHECK(!esk_spline_restore_node(spline, 0, section, 5, closed, false));
+    spline->nodes.level[0].saved = 1;
+    ESK_CHECK(!esk_spline_restore_node(spline, 0, section, 5, closed, false));
     ESK_CHECK(
-        esk_spline_restore_tile(spline, 0, section, 5, closed + 1, false));
+        esk_spline_restore_node(spline, 0, section, 5, closed + 1, false));
 }
 
-ESK_TEST(spline_restore_takes_copies_of_closed_tiles_that_join) {
+ESK_TEST(spline_restore_takes_copies_of_closed_nodes_that_join) {
     struct esk_spline *spline = &test_log.spline;
     make_irregular(&test_points, 600, 67);
     log_init(&test_log, 4096, 4, 2);
@@ -351,10 +351,10 @@ ESK_TEST(spline_restore_takes_copies_of_closed_tiles_that_join) {
     }
     uint16_t before = spline->level.count;
     log_mount(&test_log, 0);
-    ESK_CHECK(spline->level.count >= before); /* and maybe the tip */
+    ESK_CHECK(spline->level.count >= before); /* and maybe the last point */
     check_points(&test_log, &test_points, 0);
-    /* A closed tile whose entries do not rise restores those that do. */
-    uint32_t open = spline->tiles.tile[0].open_position;
+    /* A closed node whose entries do not rise restores those that do. */
+    uint32_t open = spline->nodes.node[0].open_position;
     uint32_t closed = test_log.pages[open].previous;
     struct index_page *page = &test_log.pages[closed];
     uint16_t count = test_log.pages[open].count;
@@ -363,14 +363,14 @@ ESK_TEST(spline_restore_takes_copies_of_closed_tiles_that_join) {
         uint8_t *entry = page->section + 8 * (page->count - 2);
         esk_store_u32(entry + 4, positions[i]);
         log_spline_init(&test_log);
-        ESK_CHECK(log_restore_tile(&test_log, 0, open, true));
-        ESK_CHECK(log_restore_tile(&test_log, 0, closed, false));
+        ESK_CHECK(log_restore_node(&test_log, 0, open, true));
+        ESK_CHECK(log_restore_node(&test_log, 0, closed, false));
         ESK_CHECK_INT(spline->level.count, count);
     }
     memset(page->section + 8 * (page->count - 2), 0xFF, 4);
     log_spline_init(&test_log);
-    ESK_CHECK(log_restore_tile(&test_log, 0, open, true));
-    ESK_CHECK(log_restore_tile(&test_log, 0, closed, false));
+    ESK_CHECK(log_restore_node(&test_log, 0, open, true));
+    ESK_CHECK(log_restore_node(&test_log, 0, closed, false));
     ESK_CHECK_INT(spline->level.count, count);
 }
 
@@ -386,10 +386,10 @@ ESK_TEST(spline_restore_leaves_copies_out_of_reach) {
             esk_store_u32(section + 8 * k + 4, positions[1 - i + k]);
         }
         ESK_CHECK(
-            esk_spline_restore_tile(spline, 0, section, 2, 9 - i, i == 0));
+            esk_spline_restore_node(spline, 0, section, 2, 9 - i, i == 0));
     }
     ESK_CHECK_INT(spline->level.count, 2);
-    ESK_CHECK_INT(spline->tiles.level[0].count, 2);
+    ESK_CHECK_INT(spline->nodes.level[0].count, 2);
 }
 
 ESK_TEST_MAIN()

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: EskerDB contributors
 
-/// Tiles at mount: restores spline and group without a scan.
+/// Nodes at mount: restores spline and group without a scan.
 ///
-///  1. The newest group page, at most one group back from the index head
-///     (further if damaged), and the newest tile after it.
-///  2. The run pages since then: their unions rebuild the group in RAM, their
+///  1. The newest summary page, at most one group back from the index head
+///     (further if damaged), and the newest node after it.
+///  2. The zone pages since then: their unions rebuild the group in RAM, their
 ///     knots the spline.
 ///
-/// A lost run page leaves a gap that readers scan, a lost tile costs a binary
+/// A lost zone page leaves a gap that readers scan, a lost node costs a binary
 /// search.
 #include "table/series/series.h"
 
 enum {
-    GROUPS_BACK_MAX = 3, ///< most damaged group pages that are skipped
-    TILES_BACK_MAX = 64, ///< most closed tiles that are read back
+    GROUPS_BACK_MAX = 3, ///< most damaged summary pages that are skipped
+    NODES_BACK_MAX = 64, ///< most closed nodes that are read back
 };
 
 struct recovery {
-    uint32_t group;   ///< start of the group in RAM
-    uint32_t least;   ///< knots of pages below are of dropped rows
-    uint32_t knots;   ///< run pages from here on have knots that are on no tile
-    uint32_t run_end; ///< data position after the newest run page's last
-    uint32_t tip_at;  ///< index position of the newest tip
+    uint32_t group; ///< start of the group in RAM
+    uint32_t least; ///< knots of pages below are of dropped rows
+    uint32_t knots; ///< zone pages from here on have knots that are on no node
+    uint32_t run_end; ///< data position after the newest zone page's last
+    uint32_t last_at; ///< index position of the newest last point
     bool has_run;
-    bool has_tip;
+    bool has_last;
 };
 
-/// Restores one tile from its page.
-/// previous out: the closed tile before it.
-static bool tile_restore(struct esk_series *series, uint32_t position,
+/// Restores one node from its page.
+/// previous out: the closed node before it.
+static bool node_restore(struct esk_series *series, uint32_t position,
                          uint8_t level, bool open, uint32_t *previous) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
@@ -39,10 +39,10 @@ static bool tile_restore(struct esk_series *series, uint32_t position,
         ESK_OK) {
         return false;
     }
-    const uint8_t *knots = esk_series_tile_knots(series, page, level);
+    const uint8_t *knots = esk_series_node_knots(series, page, level);
     if (knots != NULL) {
-        *previous = esk_load_u32(page + ESK_INDEX_TILE_PREV);
-        taken = esk_spline_restore_tile(&series->spline, level, knots,
+        *previous = esk_load_u32(page + ESK_INDEX_NODE_PREV);
+        taken = esk_spline_restore_node(&series->spline, level, knots,
                                         esk_load_u16(page + ESK_INDEX_KNOTS),
                                         position, open);
     }
@@ -50,13 +50,13 @@ static bool tile_restore(struct esk_series *series, uint32_t position,
     return taken;
 }
 
-/// Reads the chain of closed tiles from `position`, newest to oldest.
-static void tiles_restore(struct esk_series *series, uint32_t position,
+/// Reads the chain of closed nodes from `position`, newest to oldest.
+static void nodes_restore(struct esk_series *series, uint32_t position,
                           uint8_t level) {
-    for (uint8_t i = 0; i < TILES_BACK_MAX; i++) {
+    for (uint8_t i = 0; i < NODES_BACK_MAX; i++) {
         uint32_t previous = ESK_SPLINE_NONE;
         if (position == ESK_SPLINE_NONE ||
-            !tile_restore(series, position, level, false, &previous) ||
+            !node_restore(series, position, level, false, &previous) ||
             previous >= position) {
             return;
         }
@@ -64,8 +64,8 @@ static void tiles_restore(struct esk_series *series, uint32_t position,
     }
 }
 
-/// Restores the tiles that the page at `position`, level 0's open tile, leads
-/// to. Returns whether it is an open tile.
+/// Restores the nodes that the page at `position`, level 0's open node, leads
+/// to. Returns whether it is an open node.
 static bool spline_restore(struct esk_series *series, uint32_t position) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
@@ -76,34 +76,34 @@ static bool spline_restore(struct esk_series *series, uint32_t position) {
         ESK_OK) {
         return false;
     }
-    bool tile = esk_series_tile_knots(series, page, 0) != NULL;
-    uint32_t above = esk_load_u32(page + ESK_INDEX_TILE_OPEN_1);
-    if (tile) {
+    bool node = esk_series_node_knots(series, page, 0) != NULL;
+    uint32_t above = esk_load_u32(page + ESK_INDEX_NODE_OPEN_1);
+    if (node) {
         esk_spline_restore_error(&series->spline, page[ESK_INDEX_ERROR]);
     }
     esk_pool_unpin(&series->pool, frame);
-    if (!tile) {
+    if (!node) {
         return false;
     }
-    (void)tile_restore(series, position, 0, true, &closed);
+    (void)node_restore(series, position, 0, true, &closed);
     if (above != ESK_SPLINE_NONE && above < position) {
-        (void)tile_restore(series, above, 1, true, &closed_above);
+        (void)node_restore(series, above, 1, true, &closed_above);
     }
-    tiles_restore(series, closed, 0);
-    tiles_restore(series, closed_above, 1);
+    nodes_restore(series, closed, 0);
+    nodes_restore(series, closed_above, 1);
     return true;
 }
 
-/// Restores the tiles that the newest tile of level 0 from `start` on leads to;
+/// Restores the nodes that the newest node of level 0 from `start` on leads to;
 /// reads a few bytes of each page to find it. Returns the position after it;
 /// `start` without one.
-static uint32_t newest_tile_restore(struct esk_series *series, uint32_t start) {
+static uint32_t newest_node_restore(struct esk_series *series, uint32_t start) {
     const struct esk_ring *ring = &series->log.ring;
     for (uint32_t at = ring->head; at > start; at--) {
-        uint8_t bytes[2] = {ESK_INDEX_RUN}; /* role, level */
+        uint8_t bytes[2] = {ESK_INDEX_ZONE_PAGE}; /* role, level */
         (void)esk_region_peek(&ring->region, esk_ring_page(ring, at - 1),
                               ESK_INDEX_ROLE, bytes, sizeof bytes);
-        if (bytes[0] != ESK_INDEX_RUN && bytes[1] == 0 &&
+        if (bytes[0] != ESK_INDEX_ZONE_PAGE && bytes[1] == 0 &&
             spline_restore(series, at - 1)) {
             return at;
         }
@@ -111,7 +111,7 @@ static uint32_t newest_tile_restore(struct esk_series *series, uint32_t start) {
     return start;
 }
 
-/// Restores the knots of run page `page`.
+/// Restores the knots of zone page `page`.
 static void knots_restore(struct esk_series *series, const uint8_t *page,
                           const uint8_t *knots) {
     struct esk_spline_entry knot;
@@ -123,11 +123,11 @@ static void knots_restore(struct esk_series *series, const uint8_t *page,
     }
 }
 
-/// Restores the tip of the index page at `position`, which has one.
-static void tip_restore(struct esk_series *series, uint32_t position) {
+/// Restores the last point of the index page at `position`, which has one.
+static void last_restore(struct esk_series *series, uint32_t position) {
     uint8_t *page = NULL;
     uint8_t frame = 0;
-    struct esk_spline_entry tip;
+    struct esk_spline_entry last;
 
     if (esk_series_pin(series, &series->log.ring, position, &page, &frame) !=
         ESK_OK) {
@@ -136,14 +136,14 @@ static void tip_restore(struct esk_series *series, uint32_t position) {
     const uint8_t *knots = esk_series_index_knots(series, page);
     if (knots != NULL) {
         esk_spline_section_get(&series->spline, knots,
-                               esk_load_u16(page + ESK_INDEX_KNOTS), &tip);
-        esk_spline_restore_tip(&series->spline, &tip);
+                               esk_load_u16(page + ESK_INDEX_KNOTS), &last);
+        esk_spline_restore_last(&series->spline, &last);
     }
     esk_pool_unpin(&series->pool, frame);
 }
 
-/// Restores the knots, the tip and the group's entry from run page `page` at
-/// `position`.
+/// Restores the knots, the last point and the group's entry from zone page
+/// `page` at `position`.
 static void run_restore(struct esk_series *series, uint32_t position,
                         uint8_t *page, const uint8_t *knots,
                         struct recovery *found) {
@@ -151,7 +151,7 @@ static void run_restore(struct esk_series *series, uint32_t position,
     uint32_t start = esk_load_u32(page + ESK_INDEX_START);
     bool unknown = (page[ESK_INDEX_FLAGS] & ESK_INDEX_GAP_EMPTY) == 0 &&
                    esk_page_aux(page) < start;
-    if (position >= found->group && series->log.run_page != NULL) {
+    if (position >= found->group && series->log.zone_page != NULL) {
         esk_parts(series)->values->group(
             series, position, esk_series_index_entries(page), count, unknown);
     }
@@ -169,27 +169,27 @@ static void page_survey(struct esk_series *series, uint32_t position,
     uint8_t frame = 0;
     if (esk_series_pin(series, &series->log.ring, position, &page, &frame) !=
         ESK_OK) {
-        if (position >= found->group && series->log.run_page != NULL) {
+        if (position >= found->group && series->log.zone_page != NULL) {
             esk_parts(series)->values->group(series, position, NULL, 0, true);
         }
         return;
     }
     const uint8_t *knots = esk_series_index_knots(series, page);
-    if (knots != NULL && page[ESK_INDEX_ROLE] == ESK_INDEX_RUN) {
+    if (knots != NULL && page[ESK_INDEX_ROLE] == ESK_INDEX_ZONE_PAGE) {
         run_restore(series, position, page, knots, found);
     } else if (knots != NULL && page[ESK_INDEX_LEVEL] == 0 && !found->has_run) {
         found->run_end = esk_load_u32(page + ESK_INDEX_START);
         found->has_run = true;
     }
     if (knots != NULL && position >= found->least &&
-        (page[ESK_INDEX_FLAGS] & ESK_INDEX_TIP) != 0) {
-        found->tip_at = position;
-        found->has_tip = true;
+        (page[ESK_INDEX_FLAGS] & ESK_INDEX_LAST) != 0) {
+        found->last_at = position;
+        found->has_last = true;
     }
     esk_pool_unpin(&series->pool, frame);
 }
 
-/// Start of the survey: the newest group page that can be read.
+/// Start of the survey: the newest summary page that can be read.
 static uint32_t survey_start(struct esk_series *series) {
     uint32_t head = series->log.ring.head;
     uint32_t start = head - esk_series_group_slot(series, head);
@@ -201,7 +201,7 @@ static uint32_t survey_start(struct esk_series *series) {
         }
         if (esk_series_pin(series, &series->log.ring, start - 1, &page,
                            &frame) == ESK_OK) {
-            bool group = page[ESK_INDEX_ROLE] == ESK_INDEX_GROUP;
+            bool group = page[ESK_INDEX_ROLE] == ESK_INDEX_SUMMARY_PAGE;
             esk_pool_unpin(&series->pool, frame);
             if (group) {
                 return start - 1;
@@ -212,20 +212,20 @@ static uint32_t survey_start(struct esk_series *series) {
     return start > series->log.ring.tail ? start : series->log.ring.tail;
 }
 
-uint32_t esk_series_tiles_recover(struct esk_series *series) {
+uint32_t esk_series_nodes_recover(struct esk_series *series) {
     uint32_t head = series->log.ring.head;
     uint32_t start = survey_start(series);
     uint32_t knots = esk_is_broken(series) ? series->breaks->index : 0;
     struct recovery found = {
         .group = head - esk_series_group_slot(series, head),
         .least = knots,
-        .knots = newest_tile_restore(series, knots > start ? knots : start),
+        .knots = newest_node_restore(series, knots > start ? knots : start),
     };
     for (uint32_t at = start; at < head; at++) {
         page_survey(series, at, &found);
     }
-    if (found.has_tip) {
-        tip_restore(series, found.tip_at);
+    if (found.has_last) {
+        last_restore(series, found.last_at);
     }
     return found.has_run ? found.run_end : UINT32_MAX;
 }
