@@ -244,14 +244,17 @@ def test_damage_of_the_catalog_is_reported(esker, image, command):
     assert len(pages) == 2
     for at, text in (
         *((page, "1 of 1 page valid in one copy only") for page in pages),
-        *((page, "one of the two copies is damaged") for page in supers(whole)),
+        *(
+            (page, "the last change of the catalog is")
+            for page in supers(whole)
+        ),
     ):
         data = bytearray(whole)
         data[at + 100] ^= 4
         image.write_bytes(data)
         done = esker(name, image, *options)
         assert done.status == 1, done
-        assert text in done.err
+        assert text in " ".join(done.err.split())
         assert "nothing is wrong" not in done.out
     data = bytearray(whole)
     for at in pages:

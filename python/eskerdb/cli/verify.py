@@ -68,7 +68,8 @@ def catalog_verdict(report: VolumeReport) -> str:
     if report.halves_lost:
         what = (
             "catalog: one of the two copies is damaged, or power was lost "
-            "while it was written"
+            "while it was written; if it is the newer one, the last change "
+            "of the catalog is undone"
         )
     return f"{what}; the next change of the catalog writes both again"
 
