@@ -57,10 +57,11 @@ def compile_text(
     created = tables.create(source, nodes)
     for node in nodes:
         if isinstance(node, s.CreateTable) and node.kind != "kv":
+            spans = {column.name: column.span for column in node.columns}
             try:
-                check_names(created[node.name].info)
+                check_names(created[node.name].info, spans)
             except Refused as refused:
-                raise source.refuse(node.span, str(refused)) from None
+                raise source.refuse(refused.span, str(refused)) from None
     infos = {made.info.name: made.info for made in created.values()}
     source = Source(queries, queries_file)
     statements, made = [], []

@@ -4,15 +4,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from eskerdb.sql.plan import TableColumn, TableInfo
+from eskerdb.sql.source import Span
 from eskerdb.sqlc import ctype
 from eskerdb.sqlc.names import Names, clean, is_limit
 from eskerdb.sqlc.scans import clean_upper, prefix_of
 from eskerdb.sqlc.value import Refused, quoted
 
 
-def check_names(table: TableInfo) -> None:
-    """Refuses columns whose names in C are not valid, or not apart."""
+def check_names(table: TableInfo, spans: Mapping[str, Span]) -> None:
+    """Refuses columns whose names in C are not valid, or not apart.
+
+    spans: of the columns in the schema, by name.
+    """
     taken = Names(("row_bytes", "fingerprint"))
     for column in table.columns:
         name = clean(column.name)
@@ -20,13 +26,15 @@ def check_names(table: TableInfo) -> None:
             if taken.new(made) != made:
                 raise Refused(
                     f"column '{column.name}': {made} is a word of C, or the "
-                    "name of another column in C: rename the column"
+                    "name of another column in C: rename the column",
+                    spans[column.name],
                 )
         constant = f"{prefix_of(table)}_{clean_upper(column.name)}"
         if is_limit(constant):
             raise Refused(
                 f"column '{column.name}': {constant} is a macro of C: rename "
-                "the column"
+                "the column",
+                spans[column.name],
             )
 
 
