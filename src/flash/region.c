@@ -122,17 +122,26 @@ enum esk_header esk_region_header_of(const struct esk_region *region,
     return (odd & (odd - 1u)) == 0 ? ESK_HEADER_PAGE : ESK_HEADER_OTHER;
 }
 
+int esk_region_look(const struct esk_region *region, esk_address page,
+                    uint8_t *bytes) {
+    esk_count(&region->stats->headers);
+    int status = esk_region_peek(region, page, 0, bytes, ESK_ENVELOPE_BYTES);
+    if (status != ESK_OK) {
+        return status == ESK_E_CORRUPT ? ESK_HEADER_OTHER : status;
+    }
+    return (int)esk_region_header_of(region, bytes);
+}
+
 int esk_region_header(const struct esk_region *region, esk_address page,
                       enum esk_header *header, uint32_t *sequence) {
     uint8_t bytes[ESK_ENVELOPE_BYTES];
-    esk_count(&region->stats->headers);
-    int status = esk_region_peek(region, page, 0, bytes, sizeof bytes);
+    int looks = esk_region_look(region, page, bytes);
     *header = ESK_HEADER_OTHER;
-    if (status != ESK_OK) {
-        return status == ESK_E_CORRUPT ? ESK_OK : status;
+    if (looks < 0) {
+        return looks;
     }
+    *header = (enum esk_header)looks;
     *sequence = esk_page_sequence(bytes);
-    *header = esk_region_header_of(region, bytes);
     return ESK_OK;
 }
 

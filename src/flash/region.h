@@ -99,6 +99,11 @@ int esk_region_peek(const struct esk_region *region, esk_address page,
 enum esk_header esk_region_header_of(const struct esk_region *region,
                                      const uint8_t *bytes);
 
+/// Reads the first ESK_ENVELOPE_BYTES bytes of page `page` into `bytes`.
+/// Returns an enum esk_header; ESK_E_IO. Bytes beyond ECC are ESK_HEADER_OTHER.
+int esk_region_look(const struct esk_region *region, esk_address page,
+                    uint8_t *bytes);
+
 /// Reads the first bytes of page `page`.
 ///
 /// sequence  out: the page's number, if ESK_HEADER_PAGE.

@@ -17,6 +17,9 @@
 /// newest: its first pages may be lost. So no run of damaged blocks hides a
 /// page, however long it is, and an append need not read a block before it
 /// erases it.
+///
+/// Blocks are named by their first page on the device: for an 8-bit chip an
+/// address can be narrower than a position.
 #include "base/inline.h"
 #include "flash/ring.h"
 
@@ -26,7 +29,6 @@ struct survey {
     struct esk_ring *ring;
     uint8_t *page; ///< scratch
     bool failed;   ///< a transfer failed: no result may be used
-    bool all;      ///< block_start reads all pages up to a valid one
     bool odd;      ///< block_start read a page that is neither valid nor blank
 };
 
@@ -34,57 +36,75 @@ static uint16_t block_pages(const struct survey *survey) {
     return esk_region_geometry(&survey->ring->region)->block_pages;
 }
 
-/// The header of the page at `at`. ESK_HEADER_OTHER on failure.
-static ESK_OUT_OF_LINE enum esk_header
-header_at(struct survey *survey, uint32_t at, uint32_t *position) {
-    enum esk_header header = ESK_HEADER_OTHER;
-    if (esk_ring_header(survey->ring, at, &header, position) != ESK_OK) {
+/// Reads the header of page `page` into the scratch page. ESK_HEADER_OTHER on
+/// failure. Its position may be anything: it is only a guide.
+static ESK_OUT_OF_LINE enum esk_header header_at(struct survey *survey,
+                                                 esk_address page) {
+    const struct esk_ring *ring = survey->ring;
+    int header = esk_region_look(&ring->region, page, survey->page);
+    if (header < 0) {
         survey->failed = true;
+        return ESK_HEADER_OTHER;
     }
-    return header;
+    if (header == ESK_HEADER_BLANK &&
+        esk_envelope_erased(&ring->region.envelope) == 0 &&
+        page == esk_ring_first(ring)) {
+        return ESK_HEADER_PAGE; /* position 0, begun */
+    }
+    return (enum esk_header)header;
 }
 
-/// Reads the page at `at`. Returns as esk_region_read.
-/// position  out: the page's; POSITION_NONE unless it is valid there.
-static int page_at(struct survey *survey, uint32_t at, uint32_t *position) {
+/// Reads page `page`. Returns as esk_region_read; a valid page of another place
+/// is ESK_E_CORRUPT.
+static int page_at(struct survey *survey, esk_address page) {
     const struct esk_ring *ring = survey->ring;
-    esk_address page = esk_ring_page(ring, at);
     int status = esk_region_read(&ring->region, page, ESK_SEQUENCE_ANY,
                                  survey->page, true);
-    *position = esk_page_sequence(survey->page);
-    survey->failed = survey->failed || status == ESK_E_IO;
-    if (status != ESK_OK || *position > esk_ring_position_max(ring) ||
-        esk_ring_page(ring, *position) != page) {
-        *position = POSITION_NONE;
+    uint32_t position = esk_page_sequence(survey->page);
+    if (status == ESK_E_IO) {
+        survey->failed = true;
+    }
+    if (status == ESK_OK && (position > esk_ring_position_max(ring) ||
+                             esk_ring_page(ring, position) != page)) {
+        status = ESK_E_CORRUPT;
     }
     return status;
 }
 
-/// The first position of the block at `at`, by a valid page, if it is not below
-/// `from`; else POSITION_NONE.
-static uint32_t block_start(struct survey *survey, uint32_t at, uint32_t from) {
+/// The first position of the block at page `block`, by a valid page, if it is
+/// not below `from`; else POSITION_NONE.
+/// all      reads all pages up to a valid one
+static uint32_t block_start(struct survey *survey, esk_address block,
+                            uint32_t from, bool all) {
     uint16_t last = (uint16_t)(block_pages(survey) - 1u);
     uint32_t before = POSITION_NONE;
-    bool all = survey->all;
     survey->odd = false;
     for (uint16_t i = 0; i <= last && (i < 2 || all); i++) {
         uint16_t index = i == 0 ? 0 : i == 1 ? last : (uint16_t)(i - 1u);
+        esk_address page = (esk_address)(block + index);
         uint32_t found = POSITION_NONE;
-        enum esk_header header = header_at(survey, at + index, &found);
-        found = header == ESK_HEADER_PAGE ? found - index : POSITION_NONE;
-        if (header == ESK_HEADER_PAGE && found >= from) {
-            uint32_t position = POSITION_NONE;
-            int status = page_at(survey, at + index, &position);
-            if (position != POSITION_NONE) {
-                return position - index;
+        int looks = header_at(survey, page);
+        if (looks == ESK_HEADER_PAGE) {
+            found = esk_page_sequence(survey->page) - index;
+            if (found >= from) {
+                int status = page_at(survey, page);
+                if (status == ESK_OK) {
+                    return esk_page_sequence(survey->page) - index;
+                }
+                /* An erased page reads as position 0 where that is its
+                   value. */
+                found = POSITION_NONE;
+                looks = status == ESK_NOT_FOUND ? ESK_HEADER_BLANK
+                                                : ESK_HEADER_OTHER;
             }
-            /* An erased page reads as position 0 where that is its value. */
-            found = POSITION_NONE;
-            header =
-                status == ESK_NOT_FOUND ? ESK_HEADER_BLANK : ESK_HEADER_OTHER;
         }
-        survey->odd = survey->odd || header == ESK_HEADER_OTHER;
-        all = all || survey->odd || (i > 0 && found != before);
+        if (looks == ESK_HEADER_OTHER) {
+            survey->odd = true;
+            all = true;
+        }
+        if (i > 0 && found != before) {
+            all = true;
+        }
         before = found;
     }
     return POSITION_NONE;
@@ -92,47 +112,47 @@ static uint32_t block_start(struct survey *survey, uint32_t at, uint32_t from) {
 
 /// The first position of the newest block; POSITION_NONE: no page is valid.
 static uint32_t newest_block(struct survey *survey) {
-    uint32_t at = esk_ring_pages(survey->ring);
+    esk_address first = esk_ring_first(survey->ring);
+    esk_address block = (esk_address)(first + esk_ring_pages(survey->ring));
     uint32_t newest = POSITION_NONE;
-    while (at > 0 && !survey->failed) {
-        at -= block_pages(survey);
-        uint32_t found = block_start(survey, at, newest + 1u);
+    while (block != first && !survey->failed) {
+        block -= block_pages(survey);
+        uint32_t found = block_start(survey, block, newest + 1u, false);
         newest = found == POSITION_NONE ? newest : found;
     }
     return newest;
 }
 
-/// Whether the block at `start` was begun, though its first page may be torn or
-/// damaged. If none of its pages is valid, it has no pages of a lap ago either.
+/// Whether the block at position `start` was begun, though its first page may
+/// be torn or damaged. If none of its pages is valid, it has no pages of a lap
+/// ago either.
 static bool block_is_begun(struct survey *survey, uint32_t start) {
-    uint32_t position = POSITION_NONE;
-    survey->all = true;
-    uint32_t found = block_start(survey, start, 0);
-    survey->all = false;
+    esk_address block = esk_ring_page(survey->ring, start);
+    uint32_t found = block_start(survey, block, 0, true);
     return found == start ||
-           (found == POSITION_NONE &&
-            page_at(survey, start, &position) == ESK_E_CORRUPT &&
+           (found == POSITION_NONE && page_at(survey, block) == ESK_E_CORRUPT &&
             esk_ring_claims(survey->ring, survey->page, start));
 }
 
-/// Finds the head in the block at `start`, which was begun: after its last page
-/// that is not blank, and after two more if they are not erased. A failed
-/// program may leave its page erased and tear the next one.
+/// Finds the head in the block at position `start`, which was begun: after its
+/// last page that is not blank, and after two more if they are not erased. A
+/// failed program may leave its page erased and tear the next one.
 static void head_find(struct survey *survey, uint32_t start) {
     struct esk_ring *ring = survey->ring;
-    uint32_t end = start + block_pages(survey);
-    uint32_t position = 0;
-    ring->ready = end;
-    ring->head = end;
-    while (ring->head > start &&
-           header_at(survey, ring->head - 1u, &position) == ESK_HEADER_BLANK) {
-        ring->head--;
+    esk_address block = esk_ring_page(ring, start);
+    uint16_t pages = block_pages(survey);
+    uint16_t used = pages;
+    while (used > 0 && header_at(survey, (esk_address)(block + used - 1u)) ==
+                           ESK_HEADER_BLANK) {
+        used--;
     }
-    for (uint32_t at = ring->head; at < end && at <= ring->head + 1; at++) {
-        if (page_at(survey, at, &position) != ESK_NOT_FOUND) {
-            ring->head = at + 1;
+    for (uint16_t i = used; i < pages && i <= used + 1u; i++) {
+        if (page_at(survey, (esk_address)(block + i)) != ESK_NOT_FOUND) {
+            used = (uint16_t)(i + 1u);
         }
     }
+    ring->head = start + used;
+    ring->ready = start + pages;
 }
 
 /// Oldest position that can still have a page: a lap before the end of head's
@@ -144,8 +164,9 @@ static uint32_t tail_find(struct survey *survey) {
     uint32_t pages = esk_ring_pages(ring);
     uint32_t at = ring->ready > pages ? ring->ready - pages : 0;
     uint32_t tail = at;
-    while (at < ring->head && block_start(survey, at, 0) != at &&
-           block_start(survey, at, 0) != at) {
+    while (at < ring->head &&
+           block_start(survey, esk_ring_page(ring, at), 0, false) != at &&
+           block_start(survey, esk_ring_page(ring, at), 0, false) != at) {
         at += block_pages(survey);
         tail = survey->odd ? tail : at;
     }

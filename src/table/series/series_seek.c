@@ -6,6 +6,9 @@
 /// The result is the last page whose first key is not above the key. Its
 /// position is in [low, high); each page read halves this range or better.
 /// Invalid pages are skipped downwards.
+///
+/// A search moves neither tail nor head. So where addresses are narrower than
+/// positions, it counts positions from the tail.
 #include "base/inline.h"
 #include "table/series/series_rows.h"
 
@@ -14,53 +17,66 @@ enum { GALLOP_PROBES = 6 };
 /// The search's state.
 struct seek {
     esk_key key;
-    uint32_t low;        ///< pages below are not the result
-    uint32_t high;       ///< the page here starts above the key, or is the head
-    uint32_t best;       ///< newest page that starts at or below the key
+    esk_address low;     ///< pages below are not the result
+    esk_address high;    ///< the page here starts above the key, or is the head
+    esk_address best;    ///< newest page that starts at or below the key
     uint32_t best_end;   ///< ordinal after its last row
     uint32_t high_first; ///< ordinal of the first row at `high`
     bool found;
-    bool exact;        ///< the key is within `best`
-    bool damaged;      ///< a page on the way is invalid and not erased
-    int failure;       ///< an I/O error on the way
-    int tried;         ///< of a page that was just read in vain: the status,
-    uint32_t tried_at; ///< and its position; the head: none
+    bool damaged;         ///< a page on the way is invalid and not erased
+    int failure;          ///< an I/O error on the way
+    int tried;            ///< of a page that was just read in vain: the status,
+    esk_address tried_at; ///< and its position
 };
 
-/// The position after the last one below `position` that can have a page.
-static inline uint32_t above(const struct esk_series *series,
-                             uint32_t position) {
-    return esk_is_broken(series) ? esk_ring_above(&series->data, position)
-                                 : position;
+/// The position that a search counts from.
+static inline uint32_t origin(const struct esk_series *series) {
+    return sizeof(esk_address) < sizeof(uint32_t) ? series->data.tail : 0;
 }
 
-/// Pins the nearest readable page in [low, position], from above.
-static bool pin_below(struct esk_series *series, struct seek *seek,
-                      uint32_t position, struct esk_series_place *place) {
-    uint32_t at = position + 1;
+/// The position after the last one below `at` that can have a page.
+static inline esk_address above(const struct esk_series *series,
+                                esk_address at) {
+    uint32_t from = origin(series);
+    return esk_is_broken(series)
+               ? (esk_address)(esk_ring_above(&series->data, from + at) - from)
+               : at;
+}
+
+/// Pins the page at `at`. As esk_series_pin.
+static inline int pin(struct esk_series *series, esk_address at,
+                      struct esk_series_place *place) {
+    place->position = origin(series) + at;
+    return esk_series_pin(series, &series->data, origin(series) + at,
+                          &place->page, &place->frame);
+}
+
+/// Pins the nearest readable page in [low, at], from above.
+/// Returns the position after it; 0: there is none.
+static esk_address pin_below(struct esk_series *series, struct seek *seek,
+                             esk_address at, struct esk_series_place *place) {
+    at++;
     while (true) {
         at = above(series, at);
         if (at <= seek->low) {
-            return false;
+            return 0;
         }
-        at--;
         int status = seek->tried;
-        if (!ESK_FAST || at != seek->tried_at) {
-            status = esk_series_pin(series, &series->data, at, &place->page,
-                                    &place->frame);
+        if (!ESK_FAST || at - 1u != seek->tried_at) {
+            status = pin(series, (esk_address)(at - 1u), place);
         }
         if (status == ESK_OK) {
             if (esk_page_count(place->page) > 0) {
-                place->position = at;
-                return true;
+                return at;
             }
             esk_pool_unpin(&series->pool, place->frame);
         } else if (status == ESK_E_IO) {
             seek->failure = status;
         } else if (status == ESK_E_CORRUPT &&
-                   at >= esk_series_kept_from(&series->data)) {
+                   origin(series) + at > esk_series_kept_from(&series->data)) {
             seek->damaged = true; /* no interrupted erase leaves such a page */
         }
+        at--;
     }
 }
 
@@ -74,28 +90,29 @@ static inline bool page_reaches(const struct esk_series *series, uint8_t *page,
     return esk_keys_repeat(series) != 0 ? key < last : key <= last;
 }
 
-/// Reads the page at `position` or the nearest below and narrows the search.
-/// When the key is within the page, it stays pinned and true is returned.
+/// Reads the page at `at` or the nearest below and narrows the search. When the
+/// key is within the page, it stays pinned and true is returned.
 static bool seek_probe(struct esk_series *series, struct seek *seek,
-                       uint32_t position, struct esk_series_place *place) {
-    if (!pin_below(series, seek, position, place)) {
-        seek->low = position + 1;
+                       esk_address at, struct esk_series_place *place) {
+    esk_address end = pin_below(series, seek, at, place);
+    at++;
+    if (end == 0) {
+        seek->low = at;
         return false;
     }
     uint16_t count = esk_page_count(place->page);
     esk_key first = esk_rows_key_first(series, place->page);
     if (first > seek->key) {
-        seek->high = place->position;
+        seek->high = (esk_address)(end - 1u);
         seek->high_first = esk_page_aux(place->page);
         esk_pool_unpin(&series->pool, place->frame);
         return false;
     }
     seek->found = true;
-    seek->best = place->position;
+    seek->best = (esk_address)(end - 1u);
     seek->best_end = esk_page_aux(place->page) + count;
-    seek->low = position + 1;
-    seek->exact = page_reaches(series, place->page, count, seek->key);
-    if (seek->exact) {
+    seek->low = at;
+    if (page_reaches(series, place->page, count, seek->key)) {
         return true;
     }
     esk_pool_unpin(&series->pool, place->frame);
@@ -104,10 +121,10 @@ static bool seek_probe(struct esk_series *series, struct seek *seek,
 
 /// The next position to read: first beside the last one, then at growing
 /// distances, then the middle of the rest.
-static uint32_t seek_next(const struct seek *seek, uint8_t probe,
-                          bool went_up) {
-    uint32_t span = seek->high - seek->low;
-    uint32_t step = (uint32_t)1 << (2 * (probe - 1));
+static esk_address seek_next(const struct seek *seek, uint8_t probe,
+                             bool went_up) {
+    esk_address span = seek->high - seek->low;
+    esk_address step = (esk_address)1 << (2 * (probe - 1));
     if (probe > GALLOP_PROBES || step > span) {
         return seek->low + span / 2;
     }
@@ -117,15 +134,18 @@ static uint32_t seek_next(const struct seek *seek, uint8_t probe,
 /// Searches from position `at` on, where a page was `tried` if it is not
 /// ESK_OK. As esk_series_seek.
 static ESK_OUT_OF_LINE_WHERE_FAST int
-seek_from(struct esk_series *series, esk_key key, uint32_t at, int tried,
+seek_from(struct esk_series *series, esk_key key, uint32_t position, int tried,
           struct esk_series_place *place, bool *missing) {
+    uint32_t from = origin(series);
+    esk_address at =
+        position > from ? (esk_address)(position - from) : (esk_address)0;
     struct seek seek = {
         .key = key,
-        .low = series->data.tail,
-        .high = series->data.head,
+        .low = (esk_address)(series->data.tail - from),
+        .high = (esk_address)(series->data.head - from),
         .high_first = series->ordinal,
         .tried = tried,
-        .tried_at = tried != ESK_OK ? at : series->data.head,
+        .tried_at = tried != ESK_OK && position >= from ? at : ESK_ADDRESS_NONE,
     };
     uint8_t probe = 0;
 
@@ -134,9 +154,9 @@ seek_from(struct esk_series *series, esk_key key, uint32_t at, int tried,
             at = seek.low;
         }
         if (at >= seek.high) {
-            at = seek.high - 1;
+            at = seek.high - 1u;
         }
-        uint32_t low = seek.low;
+        esk_address low = seek.low;
         if (seek_probe(series, &seek, at, place)) {
             return ESK_OK;
         }
@@ -154,15 +174,13 @@ seek_from(struct esk_series *series, esk_key key, uint32_t at, int tried,
         return seek.failure; /* the rows may be on the page not read */
     }
     if (ESK_SHAPED(false, true)) {
-        place->end = seek.high;
+        place->end = from + seek.high;
         place->ordinal = seek.high_first;
     }
     if (!seek.found) {
         return seek.failure != ESK_OK ? seek.failure : ESK_NOT_FOUND;
     }
-    place->position = seek.best;
-    return esk_series_pin(series, &series->data, seek.best, &place->page,
-                          &place->frame);
+    return pin(series, seek.best, place);
 }
 
 /// Whether the key is within the page at `place`.

@@ -6,6 +6,7 @@
 ///
 ///     cell     0    1    2    3         a cell is 2^shift pages
 ///     key     17   90  170  241    |    the newest key
+///            base
 ///
 /// A key costs only its own bytes. When RAM is full, cells become twice as
 /// wide. With rows at an even rate a lookup is one read or two. A pause within
@@ -15,7 +16,7 @@
 
 /// At the start of the part's memory.
 struct samples {
-    uint32_t first; ///< number of the first cell: its position >> shift
+    uint32_t base;  ///< first position of the first cell
     uint16_t count; ///< of `key`
     uint16_t most;  ///< most keys there is room for
     uint8_t shift;
@@ -33,25 +34,31 @@ static void samples_init(struct esk_series *series) {
         (uint16_t)((series->key_bytes - sizeof *samples) / sizeof(esk_key));
 }
 
+/// Pages from the first cell to `position`. As many as a device's pages, or too
+/// many for any cell.
+static inline esk_address pages_to(const struct samples *samples,
+                                   uint32_t position) {
+    return (esk_address)(position - samples->base);
+}
+
 /// Drops cells below the tail; if there are none, makes the cells twice as
 /// wide.
 static void room_make(struct samples *samples, uint32_t tail) {
-    uint32_t gone = (tail >> samples->shift) - samples->first;
+    esk_address gone = pages_to(samples, tail) >> samples->shift;
     bool wider = gone == 0 || gone >= samples->count;
     uint16_t kept = 0;
     for (uint16_t i = wider ? 0 : (uint16_t)gone; i < samples->count; i++) {
         /* The first of two cells that become one has its key. */
-        if (!wider || i == 0 || (((uint16_t)samples->first + i) & 1u) == 0) {
+        if (!wider || (i & 1u) == 0) {
             samples->key[kept] = samples->key[i];
             kept++;
         }
     }
     samples->count = kept;
     if (wider) {
-        samples->first >>= 1;
         samples->shift++;
     } else {
-        samples->first += gone;
+        samples->base += (esk_address)(gone << samples->shift);
     }
 }
 
@@ -60,9 +67,9 @@ static void samples_add(struct esk_series *series, uint32_t position,
     struct samples *samples = samples_of(series);
     esk_key key = esk_rows_key_first(series, page);
     if (samples->count == 0) {
-        samples->first = position >> samples->shift;
+        samples->base = position;
     }
-    while ((position >> samples->shift) - samples->first >= samples->count) {
+    while (pages_to(samples, position) >> samples->shift >= samples->count) {
         if (samples->count == samples->most) {
             room_make(samples, series->data.tail);
         } else {
@@ -89,13 +96,13 @@ static void samples_guess(struct esk_series *series, esk_key key,
         return;
     }
     bool last = low == samples->count;
-    uint32_t at = (samples->first + low - 1u) << samples->shift;
-    uint32_t end =
-        last ? series->data.head : at + (UINT32_C(1) << samples->shift);
+    esk_address at = (esk_address)(low - 1u) << samples->shift;
+    esk_address pages = last ? pages_to(samples, series->data.head) - at
+                             : (esk_address)1 << samples->shift;
     esk_key part = key - samples->key[low - 1u];
     esk_key whole =
         (last ? series->newest : samples->key[low]) - samples->key[low - 1u];
-    *position = at;
+    *position = samples->base + at;
     /* So that a product is right up to 65,535 pages. */
     while (whole > UINT16_MAX) {
         whole >>= 1;
@@ -103,9 +110,8 @@ static void samples_guess(struct esk_series *series, esk_key key,
     }
     if (part < whole) {
         uint32_t rest = 0;
-        *position +=
-            esk_quotient((uint32_t)(uint16_t)(end - at) * (uint16_t)part,
-                         (uint16_t)whole, &rest);
+        *position += esk_quotient((uint32_t)(uint16_t)pages * (uint16_t)part,
+                                  (uint16_t)whole, &rest);
     }
 }
 
@@ -113,7 +119,8 @@ static void samples_guess(struct esk_series *series, esk_key key,
 static int samples_recover(struct esk_series *series) {
     struct samples *samples = samples_of(series);
     uint32_t at = series->data.tail;
-    while ((series->data.head - at) >> samples->shift >= samples->most) {
+    while ((esk_address)(series->data.head - at) >> samples->shift >=
+           samples->most) {
         samples->shift++;
     }
     while (at < series->data.head) {
@@ -124,7 +131,7 @@ static int samples_recover(struct esk_series *series) {
             samples_add(series, at, page);
             esk_pool_unpin(&series->pool, frame);
         }
-        at = ((at >> samples->shift) + 1u) << samples->shift;
+        at += (esk_address)1 << samples->shift;
     }
     return ESK_OK;
 }
