@@ -5,6 +5,7 @@
 
 #include "base/crc.h"
 #include "base/inline.h"
+#include "base/scale.h"
 #include "esker/assert.h"
 #include "esker/volume.h"
 
@@ -143,45 +144,44 @@ uint16_t esk_envelope_seal(const struct esk_envelope *envelope, uint8_t *page,
     return offset;
 }
 
-/// An erased slot ends the list: seals are written without gaps.
+/// An erased slot ends the list: seals are written without gaps. So does a slot
+/// where elements begin.
 uint16_t esk_envelope_check_seals(const struct esk_envelope *envelope,
                                   uint8_t *page) {
     uint16_t unit = ESK_SHAPED_RING((uint16_t)ESK_SHAPE_UNIT,
                                     esk_envelope_unit(envelope, page));
+    uint8_t erased = esk_envelope_erased(envelope);
+    uint16_t at = esk_envelope_page_bytes(envelope);
     uint16_t best = 0;
-    uint16_t best_bytes = 0;
-    bool all = esk_bytes_are(page, ESK_ENVELOPE_OPENING,
-                             esk_envelope_erased(envelope));
     bool newest = false;
-    for (uint8_t number = 1; number < UINT8_MAX; number++) {
-        uint16_t end = (uint16_t)(esk_envelope_page_bytes(envelope) -
-                                  (uint16_t)number * ESK_SEAL_BYTES);
-        uint16_t room = (uint16_t)(end - ESK_ENVELOPE_BYTES);
-        if (room < unit || room < best_bytes) {
-            break; /* elements begin here */
-        }
-        const uint8_t *seal = page + end;
-        if (esk_bytes_are(seal, ESK_SEAL_BYTES,
-                          esk_envelope_erased(envelope))) {
+    while (true) {
+        at = (uint16_t)(at - ESK_SEAL_BYTES);
+        uint16_t most =
+            esk_quotient_short((uint16_t)(at - ESK_ENVELOPE_BYTES), unit);
+        const uint8_t *seal = page + at;
+        if (most == 0 || most < best ||
+            esk_bytes_are(seal, ESK_SEAL_BYTES, erased)) {
             break;
         }
         uint16_t count = esk_load_u16(seal + ESK_ENVELOPE_COUNT);
-        uint32_t bytes = (uint32_t)count * unit;
-        newest = count > best && bytes <= room &&
-                 closing_names(envelope, seal) &&
-                 esk_load_u32(seal + ESK_ENVELOPE_CHECKSUM) ==
-                     page_sum(envelope, seal, page,
-                              (uint16_t)(ESK_ENVELOPE_BYTES -
-                                         ESK_ENVELOPE_OPENING + bytes));
-        if (newest) {
-            best = count;
-            best_bytes = (uint16_t)bytes;
+        newest = false;
+        if (count > best && count <= most && closing_names(envelope, seal)) {
+            uint16_t bytes =
+                (uint16_t)(ESK_ENVELOPE_BYTES - ESK_ENVELOPE_OPENING +
+                           (uint16_t)(count * unit));
+            if (esk_load_u32(seal + ESK_ENVELOPE_CHECKSUM) ==
+                page_sum(envelope, seal, page, bytes)) {
+                best = count;
+                newest = true;
+            }
         }
     }
-    if (best > 0) {
-        closing_write(envelope, envelope->kind, page, best);
+    if (best == 0) {
+        return 0;
     }
-    return all && newest ? (uint16_t)ESK_PROVEN_ALL : best;
+    bool all = newest && esk_bytes_are(page, ESK_ENVELOPE_OPENING, erased);
+    closing_write(envelope, envelope->kind, page, best);
+    return all ? (uint16_t)ESK_PROVEN_ALL : best;
 }
 
 const struct esk_seals esk_seals_at_end = {

@@ -41,29 +41,20 @@ struct looks {
 };
 
 /// Whether a page has to be read again that is not valid as a whole.
-/// status   of the read; out: of the page, if it is not read again.
+/// status   of the read
 static ESK_OUT_OF_LINE_WHERE_FAST bool
 looks_again(const struct esk_region *region, const uint8_t *buffer,
-            uint16_t proven, struct looks *looks, int *status) {
-    if (proven == 0) {
-        bool blank =
-            *status == ESK_OK &&
-            esk_bytes_are(buffer, esk_envelope_page_bytes(&region->envelope),
-                          esk_envelope_erased(&region->envelope));
-        *status = blank ? ESK_NOT_FOUND : ESK_E_CORRUPT;
+            uint16_t proven, struct looks *looks, int status) {
+    if (proven != 0 || status != ESK_OK ||
+        !esk_bytes_are(buffer, esk_envelope_page_bytes(&region->envelope),
+                       esk_envelope_erased(&region->envelope))) {
+        looks->erased = false;
     }
     looks->count++;
-    if (looks->count == LOOKS_MAX ||
-        (looks->count > 1 && proven >= looks->proven)) {
-        if (*status == ESK_OK) {
-            esk_increment(&region->stats->partial);
-        }
-        if (*status == ESK_NOT_FOUND && !looks->erased) {
-            *status = ESK_E_CORRUPT;
-        }
+    if (looks->count > 1 &&
+        (looks->count == LOOKS_MAX || proven >= looks->proven)) {
         return false;
     }
-    looks->erased = looks->erased && *status == ESK_NOT_FOUND;
     looks->proven = proven;
     return true;
 }
@@ -98,8 +89,12 @@ ESK_HOST_FLAT int esk_region_read(const struct esk_region *region,
         } else if (proven == ESK_PROVEN_ALL) {
             return ESK_OK;
         }
-    } while (looks_again(region, buffer, proven, &looks, &status));
-    return status;
+    } while (looks_again(region, buffer, proven, &looks, status));
+    if (proven != 0) {
+        esk_increment(&region->stats->partial);
+        return ESK_OK;
+    }
+    return looks.erased ? ESK_NOT_FOUND : ESK_E_CORRUPT;
 }
 
 /// Bits of `byte` that differ both from the erased value and from `value`: 0
@@ -203,7 +198,7 @@ bool esk_volume_block_is_bad(const struct esk_volume *volume, uint32_t block) {
 
 /// The status to return for a program or an erase in block `block` that ended
 /// with `status`. Marks a failed block bad.
-static int medium_status(const struct esk_region *region, uint32_t block,
+static int medium_status(const struct esk_region *region, esk_address block,
                          int status) {
     const struct esk_device *device = device_of(region);
     if (status == ESK_E_MEDIUM && !region->in_place &&
@@ -249,7 +244,7 @@ int esk_region_program(const struct esk_region *region, esk_address page,
         region, page / esk_region_geometry(region)->block_pages, status);
 }
 
-int esk_region_erase(const struct esk_region *region, uint32_t block) {
+int esk_region_erase(const struct esk_region *region, esk_address block) {
     const struct esk_device *device = device_of(region);
     int status = ESK_E_IO;
     ESK_ASSERT((block * esk_region_geometry(region)->block_pages) -

@@ -131,7 +131,7 @@ int esk_region_program(const struct esk_region *region, esk_address page,
                        const uint8_t *bytes, uint16_t from, uint16_t to);
 
 /// Erases block `block` of the device. As esk_region_program.
-int esk_region_erase(const struct esk_region *region, uint32_t block);
+int esk_region_erase(const struct esk_region *region, esk_address block);
 
 /// Whether block `block` of the device is marked bad. A mark that cannot be
 /// read is no mark: the next erase decides.

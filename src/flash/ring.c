@@ -90,7 +90,8 @@ ESK_APART uint16_t esk_ring_window(const struct esk_ring *ring) {
     return blocks > ESK_RING_WINDOW_BLOCKS ? blocks : ESK_RING_WINDOW_BLOCKS;
 }
 
-static uint32_t position_block(const struct esk_ring *ring, uint32_t position) {
+static esk_address position_block(const struct esk_ring *ring,
+                                  uint32_t position) {
     return esk_ring_page(ring, position) / block_pages(ring);
 }
 
@@ -304,6 +305,12 @@ static int block_is_older(const struct esk_ring *ring, uint32_t start) {
     return ESK_OK;
 }
 
+/// Whether the block at `ready` has pages from the tail on.
+static inline bool is_held(const struct esk_ring *ring) {
+    esk_address kept = (esk_address)(ring->ready - ring->tail);
+    return kept + block_pages(ring) > esk_ring_pages(ring);
+}
+
 /// Makes the block at `ready` ready; drops its pages of a lap ago.
 /// ahead    head is not there yet.
 /// Returns  ESK_OK; ESK_NOT_FOUND when the block is bad and was skipped;
@@ -311,17 +318,10 @@ static int block_is_older(const struct esk_ring *ring, uint32_t start) {
 ///          waits for head; ESK_FULL, ESK_E_WORN, ESK_E_IO: nothing has
 ///          changed.
 static int block_take(struct esk_ring *ring, bool ahead) {
-    uint32_t end = ring->ready + block_pages(ring);
-    uint32_t pages = esk_ring_pages(ring);
-    uint32_t oldest = end > pages ? end - pages : 0;
-    bool is_held = ring->tail < oldest;
     int status = ESK_NOT_FOUND;
     bool waits = false;
 
-    if (ring->worn >= ESK_RING_WORN_MAX) {
-        return ESK_E_WORN;
-    }
-    if (is_held && esk_ring_refuses(ring)) {
+    if (esk_ring_refuses(ring) && is_held(ring)) {
         return ESK_FULL;
     }
     if (esk_ring_block_is_bad(ring, ring->ready)) {
@@ -344,14 +344,15 @@ static int block_take(struct esk_ring *ring, bool ahead) {
             return ESK_E_IO;
         }
     }
-    if (is_held) {
-        ring->tail = oldest;
+    uint32_t end = ring->ready + block_pages(ring);
+    if (is_held(ring)) {
+        ring->tail = end - esk_ring_pages(ring);
     }
     if (waits) {
         return ESK_E_MEDIUM;
     }
-    if (ESK_SHAPED_RING(false, end - ring->lap > pages)) {
-        ring->lap += pages;
+    if (ESK_SHAPED_RING(false, end - ring->lap > esk_ring_pages(ring))) {
+        ring->lap += esk_ring_pages(ring);
     }
     ring->ready = end;
     return status;
@@ -427,9 +428,6 @@ int esk_ring_reserve(struct esk_ring *ring) {
     if ((esk_volume_flags(ring->region.volume) & ESK_MOUNT_READ_ONLY) != 0) {
         return ESK_E_READ_ONLY;
     }
-    if (ring->worn >= ESK_RING_WORN_MAX) {
-        return ESK_E_WORN;
-    }
     if (ring->in_doubt && !leaves()) {
         ESK_TRY(doubt_resolve(ring));
     }
@@ -437,7 +435,12 @@ int esk_ring_reserve(struct esk_ring *ring) {
         /* So power loss can lose pages of one block only. */
         ESK_TRY(esk_region_barrier(&ring->region));
     }
-    for (uint32_t passed = 0; passed <= esk_ring_pages(ring); passed += pages) {
+    /* Without marks a block is passed only when it fails. */
+    for (uint32_t passed = 0; !has_marks() || passed <= esk_ring_pages(ring);
+         passed += pages) {
+        if (ring->worn >= ESK_RING_WORN_MAX) {
+            return ESK_E_WORN;
+        }
         if (ring->head > esk_ring_position_max(ring)) {
             return ESK_E_LIMIT;
         }
@@ -463,7 +466,8 @@ int esk_ring_step(struct esk_ring *ring, bool *done) {
     *done = false;
     int status = ESK_FULL;
     if (!ring->stuck && (ring->ready - begun) / pages < ring->ahead) {
-        status = block_take(ring, true);
+        status = ring->worn < ESK_RING_WORN_MAX ? block_take(ring, true)
+                                                : ESK_E_WORN;
     }
     /* A refusing ring has nothing to erase, but may have to collect. */
     if (status == ESK_FULL && ring->collect != NULL) {
