@@ -108,6 +108,10 @@ CFLAGS_shape := -O1 -g1 -DESK_ASSERTS=1 -DESK_COUNTERS=0 \
     -DESK_SHAPE_DEVICE=shape_device \
     '-DESK_SHAPE="test/shape/log_shape.h"'
 
+CC_shape_logger := gcc
+CFLAGS_shape_logger := $(CFLAGS_shape) -DESK_SHAPE_QUERIES=0 \
+    '-DESK_SHAPE_PARTS={0}'
+
 CC_shape_device := gcc
 CFLAGS_shape_device := -O1 -g1 -DESK_ASSERTS=1 \
     -DESK_SHAPE_DEVICE=shape_device \
@@ -133,6 +137,7 @@ CFLAGS_shape_bare := -O1 -g1 -DESK_ASSERTS=1 -DESK_SHAPE_STEPS=0 \
 
 # A core for one table has only its kind. Of these a series has queries.
 OTHERS_THAN_shape := table/kv table/tree
+OTHERS_THAN_shape_logger := $(OTHERS_THAN_shape)
 OTHERS_THAN_shape_tree := table/kv table/series index/sorted query
 OTHERS_THAN_shape_kv := table/tree table/series index query
 OTHERS_THAN_shape_kv_index := table/tree table/series index query

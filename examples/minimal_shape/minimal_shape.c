@@ -7,7 +7,8 @@
 ///     cc -DESK_SHAPE='"log_shape.h"' -Iexamples/minimal_shape ...
 ///
 /// for every file, the core's too. With -DMINIMAL_GET=0 also
-/// -DESK_SHAPE_PARTS='{0}', because no key index is needed; with another key
+/// -DESK_SHAPE_PARTS='{0}', because no key index is needed, and
+/// -DESK_SHAPE_QUERIES=0, because it scans all rows; with another key
 /// index -DMINIMAL_SPLINE=0 and its name in ESK_SHAPE_PARTS. log_shape.h is of
 /// an image that was made by
 ///

@@ -537,7 +537,8 @@ int esk_series_count(struct esk_series *series, uint32_t *count);
 /// Starts `cursor` on the rows of `query`. NULL: every row.
 ///
 /// Returns  ESK_OK; ESK_E_INVALID for an unknown or non-numeric column;
-///          ESK_E_UNSUPPORTED: backward or with ranges, without that part;
+///          ESK_E_UNSUPPORTED: backward or with ranges, without that part, or
+///          any query with -DESK_SHAPE_QUERIES=0;
 ///          ESK_E_LIMIT: more than ESK_SERIES_RANGES_MAX ranges; ESK_E_IO.
 /// Keeps    nothing: `query` and its ranges are borrowed for the call.
 /// Costs    with key_min a seek, as esk_series_get. A backward cursor seeks in

@@ -105,6 +105,11 @@ static const uint8_t esk_shape_meta[] ESK_SHAPE_ROM = ESK_SHAPE_META;
 #ifndef ESK_SHAPE_POOL_FRAMES
 #define ESK_SHAPE_POOL_FRAMES 1
 #endif
+/* Whether a series is read by queries: -DESK_SHAPE_QUERIES=0 for a program whose
+   cursors return all rows. */
+#ifndef ESK_SHAPE_QUERIES
+#define ESK_SHAPE_QUERIES 1
+#endif
 static const struct esk_series_shape esk_shape_series = ESK_SHAPE_SERIES;
 static const struct esk_series_options esk_shape_options = ESK_SHAPE_OPTIONS;
 #endif

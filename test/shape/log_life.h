@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: EskerDB contributors
 
 /// The life of a series on the simulator, beside a model of its rows. A test
-/// defines SHAPED, includes its shape and twins.h, then this, and defines
-/// boot().
+/// defines SHAPED, and QUERIES, whether there is more than scans of all rows;
+/// it includes its shape and twins.h, then this, and defines boot().
 #ifndef ESK_TEST_SHAPE_LOG_LIFE_H
 #define ESK_TEST_SHAPE_LOG_LIFE_H
 
@@ -131,7 +131,12 @@ static void scan(uint32_t key_min, uint32_t key_max, uint32_t *first,
     struct log_row row;
     *first = 0;
     *end = 0;
-    ESK_CHECK_INT(told(esk_series_cursor_open(world.series, &cursor, &query)),
+    if (!QUERIES) {
+        ESK_CHECK_INT(esk_series_cursor_open(world.series, &cursor, &query),
+                      SHAPED ? ESK_E_UNSUPPORTED : ESK_OK);
+    }
+    ESK_CHECK_INT(told(esk_series_cursor_open(world.series, &cursor,
+                                              QUERIES ? &query : NULL)),
                   ESK_OK);
     while (told(esk_series_cursor_next(world.series, &cursor, &row)) ==
            ESK_OK) {
@@ -165,7 +170,7 @@ static void verify(void) {
     ESK_CHECK(end <= world.count);
     ESK_CHECK(first == 0 || may_have_dropped());
     world.count = end;
-    for (uint32_t i = 0; i < GETS && end > 0; i++) {
+    for (uint32_t i = 0; QUERIES && i < GETS && end > 0; i++) {
         uint32_t index = first + draw(end - first);
         uint32_t key = world.rows[index].key;
         int status = told(esk_series_get(world.series, key, &row));

@@ -4,10 +4,10 @@
 /// A core that is compiled for its device, and reads the shape of its tables
 /// from the catalog.
 #ifdef ESK_SHAPE
-enum { SHAPED = 1 };
+enum { SHAPED = 1, QUERIES = 1 };
 #else
 #define ESK_SHAPE "test/shape/device_shape.h"
-enum { SHAPED = 0 };
+enum { SHAPED = 0, QUERIES = 1 };
 #endif
 
 #include "test/shape/log_life.h"

@@ -3,10 +3,10 @@
 
 /// A series of a constant shape, on the simulator, beside a model of its rows.
 #ifdef ESK_SHAPE
-enum { SHAPED = 1 };
+enum { SHAPED = 1, QUERIES = 1 };
 #else
 #define ESK_SHAPE "test/shape/log_shape.h"
-enum { SHAPED = 0 };
+enum { SHAPED = 0, QUERIES = 1 };
 #endif
 
 #include "esker/runs.h"

@@ -177,6 +177,11 @@ static inline bool esk_is_broken(const struct esk_series *series) {
     return esk_ring_is_broken(&series->data);
 }
 
+/// Whether cursors have conditions.
+static inline bool esk_has_queries(void) {
+    return ESK_SHAPED_SERIES(ESK_SHAPE_QUERIES != 0, true);
+}
+
 /// The ring of variable values; NULL: the table has none.
 static inline struct esk_ring *esk_var_ring(const struct esk_series *series) {
     return ESK_SHAPED_SERIES(
@@ -288,7 +293,7 @@ void esk_series_cursor_gap(const struct esk_series *series,
 
 /// Whether a call of the cursor may read one more page in its step; counts it.
 static inline bool esk_series_cursor_reads(struct esk_series_cursor *cursor) {
-    if (cursor->step_pages == 0) {
+    if (!esk_has_queries() || cursor->step_pages == 0) {
         return true;
     }
     if (cursor->budget == 0) {

@@ -170,7 +170,7 @@ static int page_count(const struct esk_series *series,
         return ESK_E_STALE;
     }
     if (inside &&
-        (esk_packed(series) == NULL ||
+        (!esk_has_queries() || esk_packed(series) == NULL ||
          cursor->key_hi == esk_order_key_max(esk_shape(series)->key_type))) {
         *count += cursor->left;
     } else if (esk_packed(series) != NULL) {

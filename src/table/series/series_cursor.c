@@ -52,7 +52,9 @@ static void key_bounds(const struct esk_series *series,
              key_is_outside(series, query->key_max, cursor->key_hi));
     }
     esk_series_cursor_floor(series, cursor);
-    cursor->impossible = cursor->impossible || cursor->key_lo > cursor->key_hi;
+    if (cursor->key_lo > cursor->key_hi) {
+        cursor->impossible = true;
+    }
 }
 
 /// Moves a new cursor to its first page.
@@ -107,8 +109,11 @@ int esk_series_cursor_open(struct esk_series *series,
     ESK_ASSERT(cursor != NULL);
     memset(cursor, 0, sizeof *cursor);
     ESK_TRY(esk_table_live(series));
+    ESK_TRY(query == NULL || esk_has_queries() ? ESK_OK : ESK_E_UNSUPPORTED);
     ESK_ASSERT(esk_series_is_idle(series));
-    key_bounds(series, cursor, query);
+    if (esk_has_queries()) {
+        key_bounds(series, cursor, query);
+    }
     cursor->position = series->data.tail;
     if (query != NULL) {
         ESK_TRY(query_take(series, cursor, query));
@@ -262,10 +267,12 @@ cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
         page_leave(series, cursor);
     }
     esk_forward_again(cursor);
-    if (cursor->impossible) {
+    if (esk_has_queries() && cursor->impossible) {
         return ESK_END;
     }
-    cursor->budget = cursor->step_pages;
+    if (esk_has_queries()) {
+        cursor->budget = cursor->step_pages;
+    }
     if (esk_parts(series)->back != NULL && cursor->backward) {
         return esk_parts(series)->back->next(series, cursor, row);
     }

@@ -96,7 +96,7 @@ static inline bool esk_forward_enter(const struct esk_series *series,
                                      uint32_t first) {
     /* Each row of a packed page is compared when it is read. */
     uint16_t end = count;
-    while (esk_packed(series) == NULL && end > 0 &&
+    while (esk_has_queries() && esk_packed(series) == NULL && end > 0 &&
            esk_rows_key(series, page, (uint16_t)(end - 1u)) > cursor->key_hi) {
         end--;
     }
