@@ -91,7 +91,7 @@ ESK_HOST_FLAT int esk_region_read(const struct esk_region *region,
         }
     } while (looks_again(region, buffer, proven, &looks, status));
     if (proven != 0) {
-        esk_increment(&region->stats->partial);
+        region->stats->partial++;
         return ESK_OK;
     }
     return looks.erased ? ESK_NOT_FOUND : ESK_E_CORRUPT;

@@ -37,7 +37,8 @@ struct esk_region_stats {
     uint32_t programs;
     uint32_t erases;
     uint32_t damaged; ///< reads of a ring that ended in ESK_E_CORRUPT
-    uint32_t partial; ///< valid pages with invalid bytes after what is covered
+    uint16_t partial; ///< valid pages with invalid bytes after what is
+                      ///< covered: calls compare it before and after a read
     uint32_t program_failures;
     uint32_t erase_failures;
     uint32_t blocks_skipped;

@@ -438,8 +438,10 @@ ESK_APART void esk_ring_init(struct esk_ring *ring, struct esk_volume *volume,
     memset(ring, 0, sizeof *ring);
     ring->region.volume = volume;
     ring->region.stats = stats;
-    ring->region.first_page = config->block * geometry->block_pages;
-    ring->region.pages = config->blocks * geometry->block_pages;
+    if ((bool)(ESK_ASSERTS | ESK_SHAPED_RING(false, true))) {
+        ring->region.first_page = config->block * geometry->block_pages;
+        ring->region.pages = config->blocks * geometry->block_pages;
+    }
     if (ESK_SHAPED_RING(false, true)) {
         ring->refuse = config->refuse;
     }

@@ -71,29 +71,32 @@ static int page_at(struct survey *survey, esk_address page) {
     return status;
 }
 
-/// The first position of the block at page `block`, by a valid page, if it is
-/// not below `from`; else POSITION_NONE.
+/// The position after the block at page `block`, by a valid page, if it is above
+/// `from`; else 0.
 /// all      reads all pages up to a valid one
-static uint32_t block_start(struct survey *survey, esk_address block,
-                            uint32_t from, bool all) {
-    uint16_t last = (uint16_t)(block_pages(survey) - 1u);
-    uint32_t before = POSITION_NONE;
+static uint32_t block_end(struct survey *survey, esk_address block,
+                          uint32_t from, bool all) {
+    uint16_t pages = block_pages(survey);
+    uint32_t before = 0;
     survey->odd = false;
-    for (uint16_t i = 0; i <= last && (i < 2 || all); i++) {
-        uint16_t index = i == 0 ? 0 : i == 1 ? last : (uint16_t)(i - 1u);
+    for (uint16_t i = 0; i < pages && (i < 2 || all); i++) {
+        uint16_t index = i == 0   ? 0
+                         : i == 1 ? (uint16_t)(pages - 1u)
+                                  : (uint16_t)(i - 1u);
         esk_address page = (esk_address)(block + index);
-        uint32_t found = POSITION_NONE;
+        uint16_t rest = (uint16_t)(pages - index);
+        uint32_t found = 0;
         int looks = header_at(survey, page);
         if (looks == ESK_HEADER_PAGE) {
-            found = esk_page_sequence(survey->page) - index;
-            if (found >= from) {
+            found = esk_page_sequence(survey->page) + rest;
+            if (found > from) {
                 int status = page_at(survey, page);
                 if (status == ESK_OK) {
-                    return esk_page_sequence(survey->page) - index;
+                    return esk_page_sequence(survey->page) + rest;
                 }
                 /* An erased page reads as position 0 where that is its
                    value. */
-                found = POSITION_NONE;
+                found = 0;
                 looks = status == ESK_NOT_FOUND ? ESK_HEADER_BLANK
                                                 : ESK_HEADER_OTHER;
             }
@@ -107,18 +110,18 @@ static uint32_t block_start(struct survey *survey, esk_address block,
         }
         before = found;
     }
-    return POSITION_NONE;
+    return 0;
 }
 
-/// The first position of the newest block; POSITION_NONE: no page is valid.
-static uint32_t newest_block(struct survey *survey) {
+/// The position after the newest block; 0: no page is valid.
+static uint32_t newest_end(struct survey *survey) {
     esk_address first = esk_ring_first(survey->ring);
     esk_address block = (esk_address)(first + esk_ring_pages(survey->ring));
-    uint32_t newest = POSITION_NONE;
+    uint32_t newest = 0;
     while (block != first && !survey->failed) {
         block -= block_pages(survey);
-        uint32_t found = block_start(survey, block, newest + 1u, false);
-        newest = found == POSITION_NONE ? newest : found;
+        uint32_t end = block_end(survey, block, newest, false);
+        newest = end != 0 ? end : newest;
     }
     return newest;
 }
@@ -128,10 +131,12 @@ static uint32_t newest_block(struct survey *survey) {
 /// ago either.
 static bool block_is_begun(struct survey *survey, uint32_t start) {
     esk_address block = esk_ring_page(survey->ring, start);
-    uint32_t found = block_start(survey, block, 0, true);
-    return found == start ||
-           (found == POSITION_NONE && page_at(survey, block) == ESK_E_CORRUPT &&
-            esk_ring_claims(survey->ring, survey->page, start));
+    uint32_t end = block_end(survey, block, 0, true);
+    if (end != 0) {
+        return end == start + block_pages(survey);
+    }
+    return page_at(survey, block) == ESK_E_CORRUPT &&
+           esk_ring_claims(survey->ring, survey->page, start);
 }
 
 /// Finds the head in the block at position `start`, which was begun: after its
@@ -164,11 +169,17 @@ static uint32_t tail_find(struct survey *survey) {
     uint32_t pages = esk_ring_pages(ring);
     uint32_t at = ring->ready > pages ? ring->ready - pages : 0;
     uint32_t tail = at;
-    while (at < ring->head &&
-           block_start(survey, esk_ring_page(ring, at), 0, false) != at &&
-           block_start(survey, esk_ring_page(ring, at), 0, false) != at) {
+    while (at < ring->head) {
+        esk_address block = esk_ring_page(ring, at);
         at += block_pages(survey);
-        tail = survey->odd ? tail : at;
+        for (uint8_t looks = 0; looks < 2; looks++) {
+            if (block_end(survey, block, 0, false) == at) {
+                return tail;
+            }
+        }
+        if (!survey->odd) {
+            tail = at;
+        }
     }
     return tail;
 }
@@ -187,18 +198,21 @@ int esk_ring_survey(struct esk_ring *ring, struct esk_volume *volume,
     struct survey survey = {.ring = ring, .page = page};
 
     esk_ring_init(ring, volume, config, stats);
-    esk_ring_open_none(ring);
-    ring_empty(ring, hint);
-    uint32_t start = newest_block(&survey);
-    uint32_t next =
-        start == POSITION_NONE ? ring->head : start + block_pages(&survey);
+    if (ESK_SHAPED_RING(false, true)) {
+        esk_ring_open_none(ring);
+    }
+    if (hint != 0) {
+        ring_empty(ring, hint);
+    }
+    uint32_t end = newest_end(&survey);
+    uint32_t next = end != 0 ? end : ring->head;
     bool begun = block_is_begun(&survey, next);
-    if (begun || start != POSITION_NONE) {
-        head_find(&survey, begun ? next : start);
+    if (begun || end != 0) {
+        head_find(&survey, begun ? next : next - block_pages(&survey));
     }
     if (ring->head < hint) { /* only dropped pages are left */
         ring_empty(ring, hint);
-    } else if (start != POSITION_NONE) {
+    } else if (end != 0) {
         uint32_t tail = tail_find(&survey);
         ring->tail = tail > hint ? tail : hint;
     }

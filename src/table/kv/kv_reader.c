@@ -69,7 +69,7 @@ int esk_kv_reader_check(struct esk_kv *kv) {
     const struct esk_region *region = &kv->log.region;
     uint32_t pages = esk_volume_geometry(kv->table.volume)->block_pages;
     const struct esk_ring_config config = {
-        .block = region->first_page / pages,
+        .block = esk_ring_first(&kv->log) / pages,
         .blocks = esk_kv_blocks(kv),
         .seed = region->envelope.seed,
         .unit = 1,

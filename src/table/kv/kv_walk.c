@@ -213,7 +213,7 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
         if (position + 1 == ring->head) {
             kv->frame_at = ESK_KV_NOWHERE; /* is it whole? */
         }
-        uint32_t partial = kv->stats.partial;
+        uint16_t partial = kv->stats.partial;
         int status = esk_kv_view(kv, position, &view);
         if (status == ESK_E_IO) {
             return status;
@@ -238,7 +238,7 @@ int esk_kv_walk(struct esk_kv *kv, struct esk_kv_walk *walk) {
         start = stream;
         walk->stream = esk_kv_view_stream(&view, view.count);
         walk->pages++;
-        partial = kv->stats.partial - partial;
+        partial = (uint16_t)(kv->stats.partial - partial);
         status = esk_kv_walk_page(kv, walk, position);
         if (status != ESK_OK) {
             return status;

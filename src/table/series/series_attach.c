@@ -168,7 +168,7 @@ int esk_series_newest_find(struct esk_series *series, uint32_t *end) {
     series->unread = 0;
     for (uint32_t at = series->data.head; !found && at > series->data.tail;
          at = esk_ring_above(&series->data, at - 1)) {
-        uint32_t partial = series->stats.partial;
+        uint16_t partial = series->stats.partial;
         uint8_t *page = NULL;
         uint8_t frame = 0;
         int status =

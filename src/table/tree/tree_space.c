@@ -13,7 +13,7 @@ void esk_tree_space(const struct esk_tree *tree, struct esk_space *space) {
     }
     esk_tree_stats(tree, &stats);
     if (esk_tree_overwrites(tree)) {
-        space->pages = tree->ring.region.pages;
+        space->pages = esk_ring_pages(&tree->ring);
     } else {
         esk_ring_space(&tree->ring, space);
     }
