@@ -248,7 +248,8 @@ static void data_check(struct esk_series *series, struct check *check) {
         uint8_t frame = 0;
         uint16_t partial = series->stats.partial;
         int status = esk_series_pin(series, &series->data, at, &page, &frame);
-        check->report->pages_torn += (uint16_t)(series->stats.partial - partial);
+        check->report->pages_torn +=
+            (uint16_t)(series->stats.partial - partial);
         if (status != ESK_OK) {
             page_unread(check, at, status);
             at = esk_ring_skip(&series->data, at);

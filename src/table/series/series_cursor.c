@@ -201,6 +201,31 @@ static inline uint32_t drops(const struct esk_series *series) {
     return series->data.tail + ESK_SHAPED_SERIES(0, series->drops);
 }
 
+/// Whether the pool's tags are positions, and there is one frame: then the
+/// cursor's position says what frame it has.
+static inline bool frame_is_known(void) {
+    return ESK_SHAPED_RING(ESK_SHAPE_POOL_FRAMES == 1, false);
+}
+
+/// Notes that the cursor's page is in `frame`.
+static inline void frame_note(const struct esk_series *series,
+                              struct esk_series_cursor *cursor, uint8_t frame) {
+    if (!frame_is_known()) {
+        cursor->held = &series->pool.tags[frame];
+        cursor->tag = series->pool.tags[frame];
+        cursor->drops = drops(series);
+    }
+}
+
+/// Whether the cursor's page is still there, and none of its rows was dropped.
+static inline bool frame_is_noted(const struct esk_series *series,
+                                  const struct esk_series_cursor *cursor) {
+    return frame_is_known()
+               ? cursor->position >= series->data.tail &&
+                     *series->pool.tags == (esk_tag)cursor->position
+               : cursor->drops == drops(series) && *cursor->held == cursor->tag;
+}
+
 static int forward_next(struct esk_series *series,
                         struct esk_series_cursor *cursor, void *row) {
     int status = ESK_NOT_FOUND;
@@ -220,9 +245,7 @@ static int forward_next(struct esk_series *series,
         if (status != ESK_OK) {
             continue;
         }
-        cursor->held = &series->pool.tags[frame];
-        cursor->tag = series->pool.tags[frame];
-        cursor->drops = drops(series);
+        frame_note(series, cursor, frame);
         status = page_enter(series, cursor, page, esk_page_count(page),
                             esk_page_aux(page), row);
         esk_pool_unpin(&series->pool, frame);
@@ -237,13 +260,14 @@ static int forward_next(struct esk_series *series,
 /// without entering the page again, if it is still in its frame.
 static inline void page_leave(const struct esk_series *series,
                               struct esk_series_cursor *cursor) {
-    if (cursor->left > 0 || cursor->held == NULL ||
+    bool known = frame_is_known();
+    if (cursor->left > 0 || (!known && cursor->held == NULL) ||
         esk_packed(series) != NULL || esk_is_broken(series) ||
-        cursor->drops != drops(series) || cursor->tag != *cursor->held) {
+        !frame_is_noted(series, cursor)) {
         return;
     }
-    uint8_t *page = esk_pool_page(&series->pool,
-                                  (uint8_t)(cursor->held - series->pool.tags));
+    uint8_t frame = (uint8_t)(known ? 0 : cursor->held - series->pool.tags);
+    uint8_t *page = esk_pool_page(&series->pool, frame);
     if (!esk_ring_owns(&series->data, page, cursor->position)) {
         return; /* the last row was in RAM */
     }
@@ -277,7 +301,9 @@ cursor_go(struct esk_series *series, struct esk_series_cursor *cursor,
         return esk_parts(series)->back->next(series, cursor, row);
     }
     esk_series_cursor_floor(series, cursor);
-    cursor->stale = false;
+    if (ESK_SHAPED_SERIES(false, true)) {
+        cursor->stale = false;
+    }
     return forward_next(series, cursor, row);
 }
 
@@ -308,7 +334,7 @@ int esk_series_cursor_next(struct esk_series *series,
     ESK_ASSERT(cursor != NULL && row != NULL);
     /* A cursor that has rows left has a series and a frame. */
     if (cursor->left > 0 && series == cursor->series &&
-        cursor->drops == drops(series) && *cursor->held == cursor->tag) {
+        frame_is_noted(series, cursor)) {
         if (rows_are_plain(series, cursor)) {
             uint16_t width = esk_shape(series)->row_bytes;
             esk_bytes_copy_here(row, row_pass(cursor, width), width);

@@ -59,8 +59,9 @@ static inline uint16_t esk_forward_wanted(const struct esk_series *series,
     uint16_t row = (uint16_t)done;
     /* One by one: only the first page of a query has many rows to skip. */
     while (row < count && esk_rows_key(series, page, row) < cursor->key_lo) {
-        cursor->stale =
-            ESK_SHAPED_SERIES(false, cursor->rose) && cursor->has_end;
+        if (ESK_SHAPED_SERIES(false, cursor->rose)) {
+            cursor->stale = cursor->has_end;
+        }
         row++;
     }
     cursor->rose = false;
