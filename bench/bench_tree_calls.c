@@ -3,7 +3,7 @@
 
 /// The cost of one call of a tree: pages programmed and read by an insert and
 /// by an update, mean, 99.9th percentile and maximum, beside the bound of the
-/// copy-on-write stores.
+/// copy-on-write stores; and the reads of a mount and open afterwards.
 ///
 ///     how many pages hold the rows -> a region of which that is the share
 ///     -> inserts -> updates until the region was programmed twice -> updates
@@ -120,6 +120,19 @@ static void update(struct tree_table *table, const uint32_t *keys,
     }
 }
 
+/// Mounts and opens the table again, and prints the reads that it takes, short
+/// ones included.
+static void print_open(struct tree_table *table, const struct tree_shape *shape,
+                       struct esk_sim *sim, const char *config) {
+    static const struct tree_set random_set = {"random"};
+    tree_close(table);
+    uint64_t before = esk_sim_counters(sim)->reads;
+    tree_open(table, esk_sim_device(sim), shape, ESK_MOUNT_TRUST_LOADS);
+    uint64_t reads = esk_sim_counters(sim)->reads - before;
+    bench_print(bench, "reads of a mount and open", &random_set, (double)reads,
+                "", "%s", config);
+}
+
 /// Measures a region of `blocks` blocks; 0: only counts the live pages.
 static uint32_t measure(const struct store *store, const uint32_t *keys,
                         uint32_t rows, uint32_t blocks, uint32_t percent) {
@@ -155,6 +168,7 @@ static uint32_t measure(const struct store *store, const uint32_t *keys,
         if (store->moves) {
             print_bound(&table, "an update", most, config);
         }
+        print_open(&table, &shape, sim, config);
     } else if (!fits) {
         printf("skipped %s: the rows do not fit\n", config);
     }
