@@ -105,6 +105,7 @@ static int kv_make(struct esk_kv **kv, struct esk_volume *volume,
     made->slots = table;
     made->slot_count = slots;
     made->pending_max = config->keys;
+    made->dirty = true; /* an earlier run's pages may still be in a cache */
     if (part != NULL) {
         made->index = index;
         index->part = part;

@@ -279,11 +279,8 @@ static int series_mount(struct esk_series *series,
     if (esk_sync_ring(series) != NULL) {
         ESK_TRY(esk_parts(series)->sync->recover(series));
     }
-    if ((esk_volume_geometry(series->table.volume)->flags &
-         ESK_MEDIUM_OVERWRITE) != 0) {
-        /* Pages of an earlier run may still be in a cache. */
-        series->dirty = ESK_SERIES_DATA | ESK_SERIES_VAR | ESK_SERIES_INDEX;
-    }
+    /* Pages of an earlier run may still be in a cache. */
+    series->dirty = ESK_SERIES_DATA | ESK_SERIES_VAR | ESK_SERIES_INDEX;
     if ((esk_floor(series) > 0 || esk_is_broken(series)) &&
         esk_var_ring(series) != NULL) {
         esk_parts(series)->var->trim(series);
