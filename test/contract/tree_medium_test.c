@@ -78,6 +78,24 @@ ESK_TEST(tree_is_a_sorted_array_on_every_part_with_every_store_and_key) {
     ESK_CHECK(used > 20);
 }
 
+/// Puts up to 20 rows whose keys are there, from key `number` on, in one call.
+static void there_put_many(struct esk_model_tree *model, uint32_t number) {
+    enum { MANY = 20 };
+    uint8_t rows[MANY * ESK_MODEL_TREE_ROW_BYTES_MAX];
+    uint32_t count = 0;
+    uint32_t done = 0;
+    for (uint32_t at = number; at < model->range && count < MANY; at++) {
+        if (model->expected.version[at] != 0) {
+            model->expected.version[at] = ++model->version;
+            esk_model_tree_row(model, at, model->version,
+                               rows + count * model->row_bytes);
+            count++;
+        }
+    }
+    ESK_CHECK_INT(esk_tree_put_many(model->tree, rows, count, &done), ESK_OK);
+    ESK_CHECK_INT(done, count);
+}
+
 ESK_TEST(full_tree_refuses_growth_and_takes_changes_and_deletes) {
     for (uint8_t store = ESK_STORE_INPLACE; store <= ESK_STORE_TNC; store++) {
         struct esk_model_tree model;
@@ -100,6 +118,10 @@ ESK_TEST(full_tree_refuses_growth_and_takes_changes_and_deletes) {
                 ESK_CHECK_INT(esk_model_tree_put(&model, number), ESK_OK);
             }
         }
+        for (uint32_t i = 0; i < 200; i++) {
+            there_put_many(&model, esk_model_tree_random(&model, model.range));
+        }
+        model_tree_verify(&model);
         for (uint32_t number = 0; number < model.range; number++) {
             if (model.expected.version[number] != 0) {
                 ESK_CHECK_INT(esk_model_tree_delete(&model, number), ESK_OK);
