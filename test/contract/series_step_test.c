@@ -617,7 +617,7 @@ ESK_TEST(series_cursor_in_steps_makes_entries_that_an_open_left_out) {
         uint32_t rows = 0;
         ESK_CONTEXT("run %u", run);
         start(&fixture, &long_runs);
-        uint32_t owed = fixture.series->log.run_owed;
+        uint32_t owed = fixture.series->log.run_unread;
         ESK_CHECK(owed > 3);
         ESK_CHECK_INT(esk_series_cursor_open(fixture.series, &cursor, &query),
                       ESK_OK);
@@ -626,7 +626,7 @@ ESK_TEST(series_cursor_in_steps_makes_entries_that_an_open_left_out) {
             found[rows] = esk_load_u32(row);
             rows++;
         }
-        ESK_CHECK_INT(fixture.series->log.run_owed, 0);
+        ESK_CHECK_INT(fixture.series->log.run_unread, 0);
         ESK_CHECK(calls >= owed / query.step_pages);
         for (uint32_t i = 0; i < rows; i++) {
             uint32_t number = query.backward ? 45 * 40 + 39 - i

@@ -64,7 +64,7 @@ struct esk_series_index_log {
     uint32_t run_first;  ///< data position where the last run ended
     uint32_t run_start;  ///< data position of the run's first entry
     uint16_t run_count;  ///< entries of the run
-    uint16_t run_owed;   ///< first entries of the run that no page was read for
+    uint16_t run_unread; ///< first entries of the run that no page was read for
                          ///< yet
     bool gap_unknown;    ///< pages from run_first to run_start may have rows
     bool save_due;       ///< a summary page had no room for all unsaved knots

@@ -88,8 +88,8 @@ static int run_write(struct esk_series *series) {
 /// Ends the run in RAM; programs it if possible.
 static void run_flush(struct esk_series *series) {
     uint32_t end = series->log.run_start + series->log.run_count;
-    if (series->log.run_owed > 0) {
-        esk_series_run_complete(series, series->log.run_owed);
+    if (series->log.run_unread > 0) {
+        esk_series_run_complete(series, series->log.run_unread);
     }
     if (run_write(series) == ESK_OK) {
         series->log.run_first = end;
@@ -110,14 +110,14 @@ static void log_end(struct esk_series *series) {
     struct esk_series_index_log *log = &series->log;
     if (log->run_count > 1) {
         log->run_count--;
-        if (log->run_owed > log->run_count) {
-            log->run_owed = log->run_count;
+        if (log->run_unread > log->run_count) {
+            log->run_unread = log->run_count;
         }
         run_flush(series);
     }
     log->run_start = series->data.head;
     log->run_count = 0;
-    log->run_owed = 0;
+    log->run_unread = 0;
     log->gap_unknown = true;
 }
 

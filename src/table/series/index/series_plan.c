@@ -126,7 +126,7 @@ static int open_run_enter(struct esk_series *series,
                           struct esk_series_cursor *cursor, uint32_t data) {
     struct esk_series_plan *plan = &cursor->plan;
     uint32_t end = series->log.run_start + series->log.run_count;
-    while (series->log.run_owed > 0) {
+    while (series->log.run_unread > 0) {
         if (!esk_series_cursor_reads(cursor)) {
             return ESK_AGAIN;
         }

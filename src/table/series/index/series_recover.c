@@ -54,7 +54,7 @@ static void roll_forward(struct esk_series *series) {
         }
         series->log.run_count++;
     }
-    series->log.run_owed =
+    series->log.run_unread =
         series->log.zone_page != NULL ? series->log.run_count : 0;
 }
 
@@ -67,7 +67,7 @@ void esk_series_run_complete(struct esk_series *series, uint16_t count) {
     for (; count > 0; count--) {
         uint8_t *page = NULL;
         uint8_t frame = 0;
-        uint16_t i = --series->log.run_owed;
+        uint16_t i = --series->log.run_unread;
         uint32_t position = series->log.run_start + i;
         int status =
             esk_series_pin(series, &series->data, position, &page, &frame);
