@@ -284,6 +284,17 @@ uint32_t esk_model_series_retained(uint32_t head, uint32_t pages,
     return end > capacity ? end - capacity : 0;
 }
 
+/// Counts the bad blocks again: some may have gone bad since. Without power none
+/// is found, so the counts only rise.
+static void bad_recount(struct esk_model_series *model) {
+    uint32_t bad =
+        bad_count(model, model->data_block, model->table.data_blocks);
+    model->bad_blocks = bad > model->bad_blocks ? bad : model->bad_blocks;
+    bad = bad_count(model, model->var_block, model->var_blocks);
+    model->var_bad_blocks =
+        bad > model->var_bad_blocks ? bad : model->var_bad_blocks;
+}
+
 static void var_keep_raise(struct esk_model_series *model, uint32_t head) {
     struct esk_model_series_expected *expected = model->expected;
     uint32_t keep = esk_model_series_retained(
@@ -305,6 +316,7 @@ void esk_model_series_note_heads(struct esk_model_series *model) {
     if (model->table.full_policy == ESK_FULL_REFUSE) {
         return;
     }
+    bad_recount(model);
     keep = esk_model_series_retained(expected->data_head, pages,
                                      model->table.data_blocks, expected->ahead,
                                      model->bad_blocks);
@@ -358,11 +370,6 @@ int esk_model_series_recover(struct esk_model_series *model) {
         return status;
     }
     model->expected->generation++;
-    /* Blocks may have gone bad since. */
-    model->bad_blocks =
-        bad_count(model, model->data_block, model->table.data_blocks);
-    model->var_bad_blocks =
-        bad_count(model, model->var_block, model->var_blocks);
     positions_bound(model);
     esk_model_series_note_heads(model);
     return ESK_OK;
