@@ -67,12 +67,14 @@ static int supers_look(struct esk_volume *volume,
     for (uint8_t half = 0; half < 2; half++) {
         int status = super_look(volume, shape_of(shape), half, page);
         if (status == ESK_OK) {
-            valid = (uint8_t)(valid | 1u << half);
+            valid = (uint8_t)(valid + half + 1u); /* bit `half` */
             volume->half_newest = half;
         } else if (status == ESK_E_SCHEMA || status == ESK_E_IO) {
             return status;
         }
-        blank = blank && status == ESK_NOT_FOUND;
+        if (status != ESK_NOT_FOUND) {
+            blank = false;
+        }
     }
     /* One half is always complete, except after power loss in a stamp. */
     volume->half_valid = valid;
