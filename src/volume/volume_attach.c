@@ -67,7 +67,7 @@ static int supers_look(struct esk_volume *volume,
     for (uint8_t half = 0; half < 2; half++) {
         int status = super_look(volume, shape_of(shape), half, page);
         if (status == ESK_OK) {
-            valid = (uint8_t)(valid + half + 1u); /* bit `half` */
+            valid = (uint8_t)(valid | (half + 1u)); /* bit `half` */
             volume->half_newest = half;
         } else if (status == ESK_E_SCHEMA || status == ESK_E_IO) {
             return status;

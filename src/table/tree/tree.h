@@ -388,14 +388,14 @@ esk_tree_batch(const struct esk_tree *tree) {
 
 /// Whether a change of several pages can be begun: batches, and merges in
 /// place.
-static inline bool esk_tree_has_batches(const struct esk_tree *tree) {
+static ESK_CONSTANT bool esk_tree_has_batches(const struct esk_tree *tree) {
     return ESK_SHAPED_CONFIG(
         (esk_shape_config.store->flags & ESK_STORE_OVERWRITES) == 0 ||
             ESK_TREE_BATCHES_OF(esk_shape_config) != NULL,
         ((void)tree, true));
 }
 
-static inline bool esk_tree_in_batch(const struct esk_tree *tree) {
+static ESK_CONSTANT bool esk_tree_in_batch(const struct esk_tree *tree) {
     return esk_tree_has_batches(tree) && tree->in_batch;
 }
 

@@ -109,7 +109,7 @@ static bool page_is_spare(const struct esk_tree_spares *spares,
 struct window {
     uint8_t *bits;
     esk_address first;
-    uint32_t pages;
+    esk_address pages;
 };
 
 /// Marks the children of the path's node at `level`.
@@ -160,9 +160,9 @@ static inline bool lists_later(const struct esk_tree *tree) {
 /// Adds the free pages of the window below `end` to the spares, and those for
 /// which there is no room to the `count` entries in `page`, up to `most`.
 /// Returns how many pages it checked.
-static uint32_t window_take(const struct esk_tree *tree, uint8_t *page,
-                            const struct window *window, esk_address end,
-                            uint16_t most, uint16_t *count) {
+static esk_address window_take(const struct esk_tree *tree, uint8_t *page,
+                               const struct window *window, esk_address end,
+                               uint16_t most, uint16_t *count) {
     struct esk_tree_spares *spares = tree->spares;
     esk_address i = 0;
     for (; i < window->pages && window->first + i < end; i++) {
@@ -193,19 +193,22 @@ static int pages_search(struct esk_tree *tree, uint8_t *page, uint16_t *count) {
     uint16_t half =
         (uint16_t)(esk_envelope_page_bytes(&tree->ring.region.envelope) / 2u);
     uint16_t most = (uint16_t)((half - ESK_TREE_LIST_BODY) / 4u);
-    struct window window = {.bits = page + half, .pages = half * 8u};
+    uint32_t bits = half * 8u;
+    esk_address pages = (esk_address)bits;
+    struct window window = {.bits = page + half,
+                            .pages = pages == bits ? pages : ESK_ADDRESS_NONE};
     esk_address end = tree->ring.head;
-    uint32_t seen = ESK_INPLACE_FIRST;
+    esk_address left = end - ESK_INPLACE_FIRST; /* not checked yet */
     *count = 0;
-    while (seen < end && spares->count <= tree->now.height) {
+    while (left > 0 && spares->count <= tree->now.height) {
         window.first = spares->from;
         memset(window.bits, 0, half);
         int status = nodes_mark(tree, &window);
         if (status != ESK_OK) {
             return status == ESK_E_CORRUPT ? ESK_OK : status;
         }
-        uint32_t looked = window_take(tree, page, &window, end, most, count);
-        seen += looked;
+        esk_address looked = window_take(tree, page, &window, end, most, count);
+        left -= looked < left ? looked : left;
         spares->from += looked;
         if (spares->from >= end) {
             spares->from = ESK_INPLACE_FIRST;
@@ -274,7 +277,9 @@ int esk_inplace_refill(struct esk_tree *tree) {
     ESK_TRY(esk_pool_take(&tree->pool, &page, &frame));
     int status = spares_fill(tree, page);
     esk_pool_give(&tree->pool, frame);
-    tree->broken = tree->broken || status < 0;
+    if (status < 0) {
+        tree->broken = true;
+    }
     ESK_TRY(status);
     return spares->count > tree->now.height ? ESK_OK : ESK_FULL;
 }
@@ -335,7 +340,7 @@ static int node_link(struct esk_tree *tree, uint8_t level, esk_address at) {
 }
 
 /// The highest level of a split took its page last.
-ESK_APART int
+ESK_APART_IN_ALL int
 esk_inplace_split_complete(struct esk_tree *tree,
                            const struct esk_inplace_asked *asked) {
     for (uint8_t i = 0; i < asked->count; i++) {
@@ -360,16 +365,17 @@ esk_inplace_split_complete(struct esk_tree *tree,
 /// Returns ESK_OK: there are none; ESK_E_CORRUPT: the root is lost; ESK_E_IO.
 static int nodes_look(struct esk_tree *tree, uint8_t *page) {
     uint8_t level = 0;
-    int status = ESK_E_CORRUPT;
-    for (uint32_t at = ESK_INPLACE_LIST;
-         status == ESK_E_CORRUPT && at < esk_inplace_end(tree);
-         at += at / LOOK_PAGES + 1) {
-        status = esk_inplace_read(tree, at, page, &level);
+    esk_address end = esk_inplace_end(tree);
+    esk_address at = ESK_INPLACE_LIST;
+    while (at < end) {
+        int status = esk_inplace_read(tree, at, page, &level);
+        if (status != ESK_E_CORRUPT) {
+            return status == ESK_OK ? ESK_E_CORRUPT : status;
+        }
+        esk_address step = at / LOOK_PAGES + 1;
+        at = end - at > step ? at + step : end;
     }
-    if (status == ESK_E_CORRUPT) {
-        return ESK_OK;
-    }
-    return status == ESK_OK ? ESK_E_CORRUPT : status;
+    return ESK_OK;
 }
 
 ESK_APART int esk_inplace_pages_load(struct esk_tree *tree, uint8_t *page,
