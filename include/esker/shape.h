@@ -105,8 +105,8 @@ static const uint8_t esk_shape_meta[] ESK_SHAPE_ROM = ESK_SHAPE_META;
 #ifndef ESK_SHAPE_POOL_FRAMES
 #define ESK_SHAPE_POOL_FRAMES 1
 #endif
-/* Whether a series is read by queries: -DESK_SHAPE_QUERIES=0 for a program whose
-   cursors return all rows. */
+/* Whether a series is read by queries: -DESK_SHAPE_QUERIES=0 for a program
+   whose cursors return all rows. */
 #ifndef ESK_SHAPE_QUERIES
 #define ESK_SHAPE_QUERIES 1
 #endif

@@ -71,8 +71,8 @@ static int page_at(struct survey *survey, esk_address page) {
     return status;
 }
 
-/// The position after the block at page `block`, by a valid page, if it is above
-/// `from`; else 0.
+/// The position after the block at page `block`, by a valid page, if it is
+/// above `from`; else 0.
 /// all      reads all pages up to a valid one
 static uint32_t block_end(struct survey *survey, esk_address block,
                           uint32_t from, bool all) {

@@ -284,8 +284,8 @@ uint32_t esk_model_series_retained(uint32_t head, uint32_t pages,
     return end > capacity ? end - capacity : 0;
 }
 
-/// Counts the bad blocks again: some may have gone bad since. Without power none
-/// is found, so the counts only rise.
+/// Counts the bad blocks again: some may have gone bad since. Without power
+/// none is found, so the counts only rise.
 static void bad_recount(struct esk_model_series *model) {
     uint32_t bad =
         bad_count(model, model->data_block, model->table.data_blocks);
