@@ -55,10 +55,10 @@ typedef uint32_t esk_page_id;
 #endif
 
 /* ESK_SHAPE_PAGES are those of the device: if they are few, an address takes
-   two registers of an 8-bit chip instead of four. */
+   two registers of an 8-bit chip instead of four. The sum of two has to fit. */
 #ifndef ESK_ADDRESS_BITS
 #if defined(ESK_SHAPE_PAGES) && SIZE_MAX == UINT16_MAX &&                      \
-    ESK_SHAPE_PAGES < UINT16_MAX
+    ESK_SHAPE_PAGES <= INT16_MAX
 #define ESK_ADDRESS_BITS 16
 #else
 #define ESK_ADDRESS_BITS 32

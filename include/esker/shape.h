@@ -48,7 +48,7 @@
 /// A program of several devices can name the parts alone:
 /// -DESK_SHAPE_PARTS='{...}', -DESK_SHAPE_CONFIG='{...}', without -DESK_SHAPE.
 ///
-/// With ESK_SHAPE_PAGES below 65,535 a program for an 8-bit chip is smaller,
+/// With ESK_SHAPE_PAGES up to 32,767 a program for an 8-bit chip is smaller,
 /// and opens no trees on copy-on-write stores.
 ///
 /// The shape of a bare kv store is a header of a few lines, without an image:

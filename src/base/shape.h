@@ -160,8 +160,8 @@
 #ifdef ESK_SHAPE
 #define ESK_SHAPE_PAGES_FIT                                                    \
     (ESK_ADDRESS_BITS == 32 ||                                                 \
-     esk_shape_geometry.block_count * esk_shape_geometry.block_pages <         \
-         ESK_ADDRESS_NONE)
+     esk_shape_geometry.block_count * esk_shape_geometry.block_pages <=        \
+         INT16_MAX)
 #else
 #define ESK_SHAPE_PAGES_FIT (ESK_ADDRESS_BITS == 32)
 #endif

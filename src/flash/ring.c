@@ -307,8 +307,8 @@ static int block_is_older(const struct esk_ring *ring, uint32_t start) {
 
 /// Whether the block at `ready` has pages from the tail on.
 static inline bool is_held(const struct esk_ring *ring) {
-    esk_address kept = (esk_address)(ring->ready - ring->tail);
-    return kept + block_pages(ring) > esk_ring_pages(ring);
+    esk_address held = (esk_address)(ring->ready - ring->tail);
+    return held > (esk_address)(esk_ring_pages(ring) - block_pages(ring));
 }
 
 /// Makes the block at `ready` ready; drops its pages of a lap ago.

@@ -69,7 +69,7 @@ static void samples_add(struct esk_series *series, uint32_t position,
     if (samples->count == 0) {
         samples->base = position;
     }
-    while (pages_to(samples, position) >> samples->shift >= samples->count) {
+    while ((position - samples->base) >> samples->shift >= samples->count) {
         if (samples->count == samples->most) {
             room_make(samples, series->data.tail);
         } else {
