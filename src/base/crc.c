@@ -42,26 +42,34 @@
 
 #if defined(__AVR__)
 
-/// As `step`, for `steps` times as many bytes, in 5 cycles more each. A branch
-/// would not reach over eight bytes.
-#define LOOP(step, name)                                                       \
+/// `first`, then `steps` times `step`: 5 cycles more for a step. A branch would
+/// not reach over eight bytes.
+#define LOOP(first, step, name)                                                \
     if (steps > 0) {                                                           \
-        __asm__ volatile("1:\n\t" step "sbiw %[steps], 1\n\t"                  \
-                         "breq 2f\n\t"                                         \
-                         "rjmp 1b\n"                                           \
-                         "2:\n\t"                                              \
+        __asm__ volatile(first "1:\n\t" step "sbiw %[steps], 1\n\t"            \
+                               "breq 2f\n\t"                                   \
+                               "rjmp 1b\n"                                     \
+                               "2:\n\t"                                        \
                          : [crc] "+r"(crc), [steps] "+w"(steps), "+x"(bytes)   \
                          : [table] "i"(name)                                   \
                          : "r30", "r31", "memory");                            \
     }
 
-/// The CRC of `count` bytes: first the odd ones, then groups of eight.
-#define TAKE(step, name)                                                       \
+/// The CRC of `count` bytes: first the odd ones, then groups of eight. r31
+/// selects the table.
+#define TAKE(one, eight, name)                                                 \
     uint16_t steps = count & 7u;                                               \
-    LOOP(step, name)                                                           \
+    LOOP("", TABLE one, name)                                                  \
     steps = count >> 3;                                                        \
-    LOOP(step step step step step step step step, name)                        \
+    LOOP(TABLE, eight, name)                                                   \
     return crc
+
+#define TABLE "ldi r31, hi8(%[table])\n\t"
+#define ENTRY(to) "lpm " to ", Z\n\t"
+#define MORE(to, value) "eor " to ", " value "\n\t"
+#define UP "inc r31\n\t"
+#define DOWN "dec r31\n\t"
+#define INDEX(high) "ld r30, X+\n\t" MORE("r30", high)
 
 #define CRC16_A(i) CRC16(i) & 0xFFu
 #define CRC16_B(i) CRC16(i) >> 8
@@ -79,43 +87,51 @@ static const uint8_t crc32c_table[4][256] ESK_ROM
                                      {ROW256(CRC32C_C)},
                                      {ROW256(CRC32C_D)}};
 
-/// One byte: crc = (crc >> 8) ^ table[(crc ^ byte) & 255], in 22 cycles.
-#define CRC32C_STEP                                                            \
-    "ld r30, X+\n\t"                                                           \
-    "eor r30, %A[crc]\n\t"                                                     \
-    "ldi r31, hi8(%[table])\n\t"                                               \
-    "lpm %A[crc], Z\n\t"                                                       \
-    "eor %A[crc], %B[crc]\n\t"                                                 \
-    "inc r31\n\t"                                                              \
-    "lpm %B[crc], Z\n\t"                                                       \
-    "eor %B[crc], %C[crc]\n\t"                                                 \
-    "inc r31\n\t"                                                              \
-    "lpm %C[crc], Z\n\t"                                                       \
-    "eor %C[crc], %D[crc]\n\t"                                                 \
-    "inc r31\n\t"                                                              \
-    "lpm %D[crc], Z\n\t"
+/// One byte: crc = (crc >> 8) ^ table[(crc ^ byte) & 255], in 21 cycles. a: the
+/// register with the CRC's lowest byte, d: that with its highest.
+#define CRC32C_UP(a, b, c, d)                                                  \
+    INDEX(a)                                                                   \
+    ENTRY(a)                                                                   \
+    MORE(a, b) UP ENTRY(b) MORE(b, c) UP ENTRY(c) MORE(c, d) UP ENTRY(d)
+/// The next one, from the last table to the first. Then b has the lowest byte,
+/// and a the highest.
+#define CRC32C_DOWN(a, b, c, d)                                                \
+    INDEX(a)                                                                   \
+    ENTRY(a)                                                                   \
+    DOWN ENTRY("r0") MORE(d, "r0") DOWN ENTRY("r0") MORE(c, "r0")              \
+        DOWN ENTRY("r0") MORE(b, "r0")
+#define CRC32C_TWO(a, b, c, d) CRC32C_UP(a, b, c, d) CRC32C_DOWN(a, b, c, d)
+
+#define CRC_A "%A[crc]"
+#define CRC_B "%B[crc]"
+#define CRC_C "%C[crc]"
+#define CRC_D "%D[crc]"
+#define CRC32C_ONE CRC32C_UP(CRC_A, CRC_B, CRC_C, CRC_D)
+#define CRC32C_EIGHT                                                           \
+    CRC32C_TWO(CRC_A, CRC_B, CRC_C, CRC_D)                                     \
+    CRC32C_TWO(CRC_B, CRC_C, CRC_D, CRC_A)                                     \
+    CRC32C_TWO(CRC_C, CRC_D, CRC_A, CRC_B)                                     \
+    CRC32C_TWO(CRC_D, CRC_A, CRC_B, CRC_C)
 
 uint32_t esk_crc32c_portable(uint32_t crc, const uint8_t *bytes,
                              uint16_t count) {
-    TAKE(CRC32C_STEP, crc32c_table);
+    TAKE(CRC32C_ONE, CRC32C_EIGHT, crc32c_table);
 }
 
 /// As crc32c_table: the upper bytes, then the lower ones.
 static const uint8_t crc16_table[2][256] ESK_ROM
     __attribute__((aligned(256))) = {{ROW256(CRC16_B)}, {ROW256(CRC16_A)}};
 
-/// One byte: crc = (crc << 8) ^ table[(crc >> 8) ^ byte], in 12 cycles.
-#define CRC16_STEP                                                             \
-    "ld r30, X+\n\t"                                                           \
-    "eor r30, %B[crc]\n\t"                                                     \
-    "ldi r31, hi8(%[table])\n\t"                                               \
-    "lpm %B[crc], Z\n\t"                                                       \
-    "eor %B[crc], %A[crc]\n\t"                                                 \
-    "inc r31\n\t"                                                              \
-    "lpm %A[crc], Z\n\t"
+/// One byte: crc = (crc << 8) ^ table[(crc >> 8) ^ byte], in 11 cycles; and the
+/// next one. Then a has the upper byte.
+#define CRC16_UP(a, b) INDEX(b) ENTRY(b) MORE(b, a) UP ENTRY(a)
+#define CRC16_DOWN(a, b) INDEX(b) ENTRY(b) DOWN ENTRY("r0") MORE(a, "r0")
+#define CRC16_FOUR                                                             \
+    CRC16_UP(CRC_A, CRC_B)                                                     \
+    CRC16_DOWN(CRC_A, CRC_B) CRC16_UP(CRC_B, CRC_A) CRC16_DOWN(CRC_B, CRC_A)
 
 uint16_t esk_crc16(uint16_t crc, const uint8_t *bytes, uint16_t count) {
-    TAKE(CRC16_STEP, crc16_table);
+    TAKE(CRC16_UP(CRC_A, CRC_B), CRC16_FOUR CRC16_FOUR, crc16_table);
 }
 
 #else
