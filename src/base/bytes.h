@@ -144,6 +144,27 @@ static inline bool esk_words_equal(uint32_t a, uint32_t b) {
 #endif
 }
 
+/// The same of words in RAM: an 8-bit processor looks at a half at a time.
+static inline bool esk_words_equal_at(const uint32_t *a, const uint32_t *b) {
+#if SIZE_MAX > UINT16_MAX
+    return *a == *b;
+#else
+    const uint8_t *left = (const uint8_t *)a;
+    const uint8_t *right = (const uint8_t *)b;
+    return esk_load_u16(left) == esk_load_u16(right) &&
+           esk_load_u16(left + 2) == esk_load_u16(right + 2);
+#endif
+}
+
+static inline bool esk_addresses_equal_at(const esk_address *a,
+                                          const esk_address *b) {
+#if ESK_ADDRESS_BITS == 16
+    return *a == *b;
+#else
+    return esk_words_equal_at(a, b);
+#endif
+}
+
 /// Copies `count` bytes to where they do not overlap.
 /// Cost: about 5 cycles a byte on AVR, where memcpy takes 8; on a host no call
 /// for rows of 16 bytes, the usual ones.

@@ -112,17 +112,14 @@ struct esk_tree_packed {
 /// one instruction a byte, beyond that four more.
 struct esk_tree {
     struct esk_table table;
-    uint8_t frame;      ///< of `page`
-    uint8_t page_low;   ///< lowest level in `page`
     uint8_t root_frame; ///< frame that had the root last
     bool lru_n;
     bool in_batch;
     bool redirects; ///< in place: pages are read and written in slots
-    bool sweeping;  ///< GC: the sweep is writing leaves
-    bool was_cut;   ///< GC: the mount found an incomplete change
     bool broken;    ///< in place: a split is to be completed; a reader: always,
                     ///< so that each read checks the writer; a closed handle:
                     ///< always, so that no cursor goes on
+    uint32_t changes; ///< rises with every change
     struct esk_tree_state now;
     const struct esk_node_store *store;
     struct esk_tree_batch *batch; ///< of those in place
@@ -143,7 +140,10 @@ struct esk_tree {
     uint8_t *probe;   ///< key_bytes: the key that GC or a repair searches
     esk_address redo; ///< in place, read-only: the page that page 0 is a copy
                       ///< of
-    uint32_t changes; ///< rises with every change
+    uint8_t frame;    ///< of `page`
+    uint8_t page_low; ///< lowest level in `page`
+    bool sweeping;    ///< GC: the sweep is writing leaves
+    bool was_cut;     ///< GC: the mount found an incomplete change
     struct esk_btree_layout layout;
     struct esk_ring ring; ///< in place: no page from head on was ever used
     struct esk_pool pool;

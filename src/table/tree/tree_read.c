@@ -309,10 +309,10 @@ static int cursor_move(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                    : row_backward(tree, &cursor->path, cursor, row);
 }
 
-/// Stores the key of the row that the cursor returns.
-static inline void key_note_inline(const struct esk_tree *tree,
-                                   struct esk_tree_cursor *cursor,
-                                   const uint8_t *row) {
+/// Stores the key of the row that the cursor returns. Returns ESK_OK.
+static ESK_OUT_OF_LINE int key_note(const struct esk_tree *tree,
+                                    struct esk_tree_cursor *cursor,
+                                    const uint8_t *row) {
     const uint8_t *key = row + esk_tree_layout(tree)->key_offset;
     uint16_t bytes = esk_tree_layout(tree)->key_bytes;
     if (bytes == sizeof(uint32_t)) { /* the usual key */
@@ -320,11 +320,7 @@ static inline void key_note_inline(const struct esk_tree *tree,
     } else if (bytes <= ESK_TREE_CURSOR_KEY_BYTES) {
         memcpy(cursor->last, key, bytes);
     }
-}
-
-static void key_note(const struct esk_tree *tree,
-                     struct esk_tree_cursor *cursor, const uint8_t *row) {
-    key_note_inline(tree, cursor, row);
+    return ESK_OK;
 }
 
 /// The next row, if it is not in the frame of the last one.
@@ -342,8 +338,7 @@ cursor_go(struct esk_tree *tree, struct esk_tree_cursor *cursor, void *row) {
     if (status == ESK_OK) {
         cursor->has_last = true;
         cursor->from_last = false;
-        key_note(tree, cursor, row);
-        return ESK_OK;
+        return key_note(tree, cursor, row);
     }
     if (status == ESK_AGAIN) {
         cursor->resume = 1;
@@ -360,16 +355,21 @@ cursor_go(struct esk_tree *tree, struct esk_tree_cursor *cursor, void *row) {
 int esk_tree_cursor_next(struct esk_tree *tree, struct esk_tree_cursor *cursor,
                          void *row) {
     ESK_ASSERT(cursor != NULL && row != NULL);
-    if (cursor->left == 0 || tree == NULL || tree->broken ||
-        !esk_words_equal(cursor->changes, tree->changes) ||
-        tree != cursor->tree ||
-        !esk_words_equal(*cursor->held, cursor->path.address[0])) {
+    /* Of a cursor with rows left the tree is not NULL. */
+    if (cursor->left == 0 || tree != cursor->tree || tree->broken ||
+        !esk_words_equal_at(&cursor->changes, &tree->changes) ||
+        !esk_addresses_equal_at(cursor->held, &cursor->path.address[0])) {
         return cursor_go(tree, cursor, row);
     }
+    const struct esk_btree_layout *layout = esk_tree_layout(tree);
     const uint8_t *from = cursor->next;
     cursor->left--;
-    cursor->next = from + esk_tree_layout(tree)->row_bytes;
-    (ESK_SMALL ? key_note : key_note_inline)(tree, cursor, from);
-    esk_bytes_copy_here(row, from, esk_tree_layout(tree)->row_bytes);
-    return ESK_OK;
+    cursor->next = from + layout->row_bytes;
+    esk_bytes_copy_here(row, from, layout->row_bytes);
+    if (ESK_FAST && layout->key_bytes == sizeof(uint32_t)) {
+        const uint8_t *key = row;
+        memcpy(cursor->last, key + layout->key_offset, sizeof(uint32_t));
+        return ESK_OK;
+    }
+    return key_note(tree, cursor, row); /* last: then no value lives on */
 }
