@@ -10,8 +10,8 @@
 #include "esker/volume.h"
 
 /// The checksum's start and `count` bytes from a closing part's count on.
-static uint32_t sum_begin(const struct esk_envelope *envelope,
-                          const uint8_t *closing, uint16_t count) {
+static ESK_APART uint32_t sum_begin(const struct esk_envelope *envelope,
+                                    const uint8_t *closing, uint16_t count) {
     uint32_t sum = esk_envelope_checksum(envelope) == ESK_CHECKSUM_CRC16
                        ? envelope->seed ^ (envelope->seed >> 16)
                        : envelope->seed;
@@ -72,9 +72,7 @@ static void closing_write(const struct esk_envelope *envelope, uint8_t kind,
 
 static ESK_APART bool closing_names(const struct esk_envelope *envelope,
                                     const uint8_t *closing) {
-    return (closing[ESK_ENVELOPE_KIND] == envelope->kind ||
-            envelope->kind == ESK_KIND_ANY) &&
-           closing[ESK_ENVELOPE_TABLE] == envelope->table;
+    return esk_envelope_names(envelope, closing);
 }
 
 const struct esk_break *esk_envelope_break(const struct esk_envelope *envelope,
@@ -89,22 +87,6 @@ uint16_t esk_envelope_unit(const struct esk_envelope *envelope,
         esk_envelope_break(envelope, esk_page_sequence(page));
     return behind != NULL && envelope->unit != 1 ? behind->unit
                                                  : envelope->unit;
-}
-
-/// Whether the elements of a closed page, by its count, fit into the page.
-static bool elements_fit(const struct esk_envelope *envelope,
-                         const uint8_t *page) {
-    uint16_t room =
-        (uint16_t)(esk_envelope_page_bytes(envelope) - ESK_ENVELOPE_BYTES);
-    uint16_t count = esk_page_count(page);
-    if (envelope->unit == 1) {
-        return count <= room;
-    }
-    uint16_t unit = ESK_SHAPED_RING((uint16_t)ESK_SHAPE_UNIT,
-                                    ESK_SHAPED_BREAKS(envelope->breaks) == NULL
-                                        ? envelope->unit
-                                        : esk_envelope_unit(envelope, page));
-    return (uint32_t)count * unit <= room;
 }
 
 /// How many whole elements of `unit` bytes fit before `seals` seals. A page is
@@ -189,6 +171,44 @@ const struct esk_seals esk_seals_at_end = {
     .write_at_end = esk_envelope_seal,
 };
 
+/// Whether the elements of a closed page, by its count, fit into the page.
+static bool elements_fit(const struct esk_envelope *envelope,
+                         const uint8_t *page) {
+    uint16_t room =
+        (uint16_t)(esk_envelope_page_bytes(envelope) - ESK_ENVELOPE_BYTES);
+    uint16_t count = esk_page_count(page);
+    if (envelope->unit == 1) {
+        return count <= room;
+    }
+    uint16_t unit = ESK_SHAPED_RING((uint16_t)ESK_SHAPE_UNIT,
+                                    ESK_SHAPED_BREAKS(envelope->breaks) == NULL
+                                        ? envelope->unit
+                                        : esk_envelope_unit(envelope, page));
+    return (uint32_t)count * unit <= room;
+}
+
+/// Whether a page's checksum is right by one look, or skipped.
+static bool needs_no_sum(const struct esk_envelope *envelope,
+                         const uint8_t *page, bool trust) {
+    return trust ||
+           (esk_envelope_checksum(envelope) == ESK_CHECKSUM_NONE &&
+            esk_load_u32(page + ESK_ENVELOPE_CHECKSUM) == envelope->seed);
+}
+
+static bool sum_is_right(const struct esk_envelope *envelope,
+                         const uint8_t *page) {
+    return esk_load_u32(page + ESK_ENVELOPE_CHECKSUM) ==
+           whole_sum(envelope, page);
+}
+
+ESK_OUT_OF_LINE_WHERE_FAST ESK_HOST_FLAT bool
+esk_envelope_holds(const struct esk_envelope *envelope, const uint8_t *page,
+                   bool trust) {
+    return elements_fit(envelope, page) &&
+           (needs_no_sum(envelope, page, trust) ||
+            sum_is_right(envelope, page));
+}
+
 /// Finds the newest valid seal. Returns as esk_envelope_check.
 static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
                                             uint8_t *page) {
@@ -198,10 +218,8 @@ static ESK_OUT_OF_LINE uint16_t seals_prove(const struct esk_envelope *envelope,
 
 /// esk_envelope_check, by checksum, of a page with the right kind and table.
 static uint16_t sum_prove(const struct esk_envelope *envelope, uint8_t *page) {
-    return esk_load_u32(page + ESK_ENVELOPE_CHECKSUM) ==
-                   whole_sum(envelope, page)
-               ? (uint16_t)ESK_PROVEN_ALL
-               : seals_prove(envelope, page);
+    return sum_is_right(envelope, page) ? (uint16_t)ESK_PROVEN_ALL
+                                        : seals_prove(envelope, page);
 }
 
 uint16_t esk_envelope_check(const struct esk_envelope *envelope, uint8_t *page,
@@ -209,8 +227,6 @@ uint16_t esk_envelope_check(const struct esk_envelope *envelope, uint8_t *page,
     if (!closing_names(envelope, page) || !elements_fit(envelope, page)) {
         return seals_prove(envelope, page);
     }
-    bool needs_none =
-        trust || (esk_envelope_checksum(envelope) == ESK_CHECKSUM_NONE &&
-                  esk_load_u32(page + ESK_ENVELOPE_CHECKSUM) == envelope->seed);
-    return needs_none ? (uint16_t)ESK_PROVEN_ALL : sum_prove(envelope, page);
+    return needs_no_sum(envelope, page, trust) ? (uint16_t)ESK_PROVEN_ALL
+                                               : sum_prove(envelope, page);
 }

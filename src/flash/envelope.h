@@ -182,6 +182,36 @@ enum {
     ESK_PROVEN_ALL = UINT16_MAX, ///< the whole page
 };
 
+/// Whether a closing part is of this kind and table.
+static inline bool esk_envelope_names(const struct esk_envelope *envelope,
+                                      const uint8_t *closing) {
+    return (closing[ESK_ENVELOPE_KIND] == envelope->kind ||
+            envelope->kind == ESK_KIND_ANY) &&
+           closing[ESK_ENVELOPE_TABLE] == envelope->table;
+}
+
+/// Whether the count of a page that has the right kind and table fits, and its
+/// checksum is right. `trust` skips the checksum.
+bool esk_envelope_holds(const struct esk_envelope *envelope,
+                        const uint8_t *page, bool trust);
+
+/// Whether `page` is closed and valid, without its seals. For fast builds: a
+/// page of a tree without a checksum takes no call.
+static inline bool esk_envelope_is_whole(const struct esk_envelope *envelope,
+                                         const uint8_t *page, bool trust) {
+    if (!esk_envelope_names(envelope, page)) {
+        return false;
+    }
+    if (envelope->unit == 1 &&
+        esk_page_count(page) <=
+            esk_envelope_page_bytes(envelope) - ESK_ENVELOPE_BYTES &&
+        esk_envelope_checksum(envelope) == ESK_CHECKSUM_NONE &&
+        esk_load_u32(page + ESK_ENVELOPE_CHECKSUM) == envelope->seed) {
+        return true;
+    }
+    return esk_envelope_holds(envelope, page, trust);
+}
+
 /// Finds out how much of `page` is valid. If any is, the page's count, kind and
 /// table fields are set to what is covered, also for a seal. `trust` skips the
 /// checksum of pages that look closed.

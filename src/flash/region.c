@@ -17,6 +17,11 @@ static const struct esk_device *device_of(const struct esk_region *region) {
     return esk_volume_device(region->volume);
 }
 
+/// What a transfer's status says.
+static inline int transfer_status(int status) {
+    return status == ESK_OK || status == ESK_E_CORRUPT ? status : ESK_E_IO;
+}
+
 /// esk_region_peek, inlined.
 static inline int peek(const struct esk_region *region, esk_address page,
                        uint16_t offset, uint8_t *buffer, uint16_t bytes) {
@@ -25,7 +30,7 @@ static inline int peek(const struct esk_region *region, esk_address page,
     for (uint8_t i = 0; i < TRANSFERS && status == ESK_E_IO; i++) {
         status = device->ops->read(device, page, offset, buffer, bytes);
     }
-    return status == ESK_OK || status == ESK_E_CORRUPT ? status : ESK_E_IO;
+    return transfer_status(status);
 }
 
 int esk_region_peek(const struct esk_region *region, esk_address page,
@@ -66,19 +71,23 @@ static inline bool has_sequence(const uint8_t *page, uint32_t sequence) {
            esk_page_sequence(page) == sequence || sequence == ESK_SEQUENCE_ANY;
 }
 
-ESK_HOST_FLAT int esk_region_read(const struct esk_region *region,
-                                  esk_address page, uint32_t sequence,
-                                  uint8_t *buffer, bool verify) {
+/// esk_region_read. is_read: the first read was made, and ended with `status`.
+static ESK_IN_LINE int read_from(const struct esk_region *region,
+                                 esk_address page, uint32_t sequence,
+                                 uint8_t *buffer, bool verify, bool is_read,
+                                 int status) {
     const struct esk_envelope *envelope = &region->envelope;
     uint16_t bytes = esk_envelope_page_bytes(envelope);
     struct looks looks = {0, 0, true};
-    int status;
     uint16_t proven;
     do {
         proven = 0;
-        esk_count(&region->stats->reads);
-        status = (ESK_SMALL ? esk_region_peek : peek)(region, page, 0, buffer,
-                                                      bytes);
+        if (!is_read) {
+            esk_count(&region->stats->reads);
+            status = (ESK_SMALL ? esk_region_peek : peek)(region, page, 0,
+                                                          buffer, bytes);
+        }
+        is_read = false;
         if (status == ESK_OK) {
             proven = esk_envelope_check(envelope, buffer, !verify);
         } else if (status == ESK_E_IO) {
@@ -95,6 +104,24 @@ ESK_HOST_FLAT int esk_region_read(const struct esk_region *region,
         return ESK_OK;
     }
     return looks.erased ? ESK_NOT_FOUND : ESK_E_CORRUPT;
+}
+
+int esk_region_read(const struct esk_region *region, esk_address page,
+                    uint32_t sequence, uint8_t *buffer, bool verify) {
+    return read_from(region, page, sequence, buffer, verify, false, ESK_OK);
+}
+
+ESK_OUT_OF_LINE_WHERE_FAST int
+esk_region_read_on(const struct esk_region *region, esk_address page,
+                   uint32_t sequence, uint8_t *buffer, bool verify,
+                   int status) {
+    if (status == ESK_E_IO) {
+        const struct esk_device *device = device_of(region);
+        status = device->ops->read(device, page, 0, buffer,
+                                   esk_envelope_page_bytes(&region->envelope));
+    }
+    return read_from(region, page, sequence, buffer, verify, true,
+                     transfer_status(status));
 }
 
 /// Bits of `byte` that differ both from the erased value and from `value`: 0

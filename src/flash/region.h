@@ -23,6 +23,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/counter.h"
+#include "base/inline.h"
 #include "base/shape.h"
 #include "esker/volume.h"
 #include "flash/envelope.h"
@@ -89,6 +91,42 @@ static inline bool esk_region_overwrites(const struct esk_region *region) {
 /// Costs     1 read of a valid page; else 2, or 3 when the first two differ.
 int esk_region_read(const struct esk_region *region, esk_address page,
                     uint32_t sequence, uint8_t *buffer, bool verify);
+
+/// Goes on with esk_region_read after one transfer, which ended with `status`.
+int esk_region_read_on(const struct esk_region *region, esk_address page,
+                       uint32_t sequence, uint8_t *buffer, bool verify,
+                       int status);
+
+/* Pages that are read often: mostly the first read is valid. So a fast build
+   makes that first, with few values that live on, and the rest out of line. */
+
+/// esk_region_read. status: of esk_region_read_once; ESK_AGAIN: not called.
+static inline int esk_region_read_from(const struct esk_region *region,
+                                       esk_address page, uint32_t sequence,
+                                       uint8_t *buffer, bool verify,
+                                       int status) {
+    return ESK_FAST && status != ESK_AGAIN
+               ? esk_region_read_on(region, page, sequence, buffer, verify,
+                                    status)
+               : esk_region_read(region, page, sequence, buffer, verify);
+}
+
+/// A transfer of page `page`. Returns the device's status.
+static inline int esk_region_read_once(const struct esk_region *region,
+                                       esk_address page, uint8_t *buffer) {
+    const struct esk_device *device = esk_volume_device(region->volume);
+    esk_count(&region->stats->reads);
+    return device->ops->read(device, page, 0, buffer,
+                             esk_envelope_page_bytes(&region->envelope));
+}
+
+/// Whether the bytes that were read are valid: arguments of esk_region_read.
+static inline bool esk_region_is_valid(const struct esk_region *region,
+                                       uint32_t sequence, const uint8_t *buffer,
+                                       bool verify) {
+    return esk_page_sequence(buffer) == sequence &&
+           esk_envelope_is_whole(&region->envelope, buffer, !verify);
+}
 
 /// Reads `bytes` bytes at `offset` of page `page`. Repeats a failed transfer
 /// once. Verifies nothing: the bytes are only a guide.

@@ -14,15 +14,24 @@ struct page_source {
     uint32_t position;
 };
 
-static ESK_APART int page_load(void *context, esk_tag tag, uint8_t *page) {
-    const struct page_source *source = context;
+static bool load_verifies(const struct page_source *source) {
+    return (esk_volume_flags(source->ring->region.volume) &
+            ESK_MOUNT_TRUST_LOADS) == 0;
+}
+
+static const struct esk_breaks *load_breaks(const struct page_source *source) {
+    return ESK_SHAPED_BREAKS(source->ring->region.envelope.breaks);
+}
+
+/// page_load. status: as for esk_region_read_from.
+static ESK_OUT_OF_LINE_WHERE_FAST int
+load_from(const struct page_source *source, esk_address id, uint8_t *page,
+          int status) {
     const struct esk_region *region = &source->ring->region;
-    esk_address id = ESK_SHAPED_RING(esk_ring_page(source->ring, tag), tag);
-    const struct esk_breaks *breaks =
-        ESK_SHAPED_BREAKS(region->envelope.breaks);
-    bool verify =
-        (esk_volume_flags(region->volume) & ESK_MOUNT_TRUST_LOADS) == 0;
-    int status = esk_region_read(region, id, source->position, page, verify);
+    const struct esk_breaks *breaks = load_breaks(source);
+    bool verify = load_verifies(source);
+    status = esk_region_read_from(region, id, source->position, page, verify,
+                                  status);
     if (status == ESK_E_CORRUPT) {
         esk_count(&region->stats->damaged);
     }
@@ -33,6 +42,23 @@ static ESK_APART int page_load(void *context, esk_tag tag, uint8_t *page) {
         esk_packed(source->series)->loaded(source->series, page);
     }
     return status;
+}
+
+static ESK_APART int page_load(void *context, esk_tag tag, uint8_t *page) {
+    const struct page_source *source = context;
+    esk_address id = ESK_SHAPED_RING(esk_ring_page(source->ring, tag), tag);
+    int status = ESK_AGAIN;
+    if (ESK_FAST && load_breaks(source) == NULL &&
+        esk_packed(source->series) == NULL) {
+        const struct esk_region *region = &source->ring->region;
+        status = esk_region_read_once(region, id, page);
+        if (status == ESK_OK &&
+            esk_region_is_valid(region, source->position, page,
+                                load_verifies(source))) {
+            return ESK_OK;
+        }
+    }
+    return load_from(source, id, page, status);
 }
 
 /// esk_series_pin when a frame had another ring's page: reads it again.

@@ -66,24 +66,48 @@ int esk_inplace_slot_read(struct esk_tree *tree, esk_address at, uint8_t *page,
     return *home == ESK_INPLACE_JOURNAL || *home >= at ? ESK_E_CORRUPT : ESK_OK;
 }
 
-static ESK_FAST_FLAT int inplace_load(void *context, esk_tag tag,
-                                      uint8_t *page) {
-    const struct esk_tree_load *load = context;
+static bool load_verifies(const struct esk_tree *tree) {
+    return (esk_volume_flags(tree->table.volume) & ESK_MOUNT_TRUST_LOADS) == 0;
+}
+
+/// Whether `page` has a node of the wanted level.
+static bool load_is_of(const struct esk_tree_load *load, const uint8_t *page) {
+    return page[ESK_ENVELOPE_KIND] == ESK_PAGE_NODE + load->level;
+}
+
+/// inplace_load. status: as for esk_region_read_from.
+static ESK_OUT_OF_LINE_WHERE_FAST int
+load_from(const struct esk_tree_load *load, esk_tag tag, uint8_t *page,
+          int status) {
     struct esk_tree *tree = load->tree;
     struct esk_region *region = &tree->ring.region;
-    bool verify =
-        (esk_volume_flags(tree->table.volume) & ESK_MOUNT_TRUST_LOADS) == 0;
-    int status = ESK_E_CORRUPT;
-    if (tag < esk_ring_pages(&tree->ring)) {
-        status =
-            esk_region_read(region, page_from(tree, tag), tag, page, verify);
+    bool verify = load_verifies(tree);
+    if (tag >= esk_ring_pages(&tree->ring)) {
+        status = ESK_E_CORRUPT;
+    } else {
+        status = esk_region_read_from(region, page_from(tree, tag), tag, page,
+                                      verify, status);
     }
-    if (status == ESK_OK &&
-        page[ESK_ENVELOPE_KIND] == ESK_PAGE_NODE + load->level) {
+    if (status == ESK_OK && load_is_of(load, page)) {
         return ESK_OK;
     }
     esk_count(&tree->stats.damaged);
     return status == ESK_E_IO ? status : ESK_E_CORRUPT;
+}
+
+static int inplace_load(void *context, esk_tag tag, uint8_t *page) {
+    const struct esk_tree_load *load = context;
+    struct esk_tree *tree = load->tree;
+    int status = ESK_AGAIN;
+    if (ESK_FAST && tag < esk_ring_pages(&tree->ring)) {
+        const struct esk_region *region = &tree->ring.region;
+        status = esk_region_read_once(region, page_from(tree, tag), page);
+        if (status == ESK_OK && load_is_of(load, page) &&
+            esk_region_is_valid(region, tag, page, load_verifies(tree))) {
+            return ESK_OK;
+        }
+    }
+    return load_from(load, tag, page, status);
 }
 
 int esk_inplace_program(struct esk_tree *tree, esk_address at,
