@@ -44,6 +44,15 @@ uint32_t esk_order_load32(uint8_t type, const uint8_t *bytes) {
         return esk_load_u32(bytes);
     }
     bool is_signed = order_is_signed(type);
+#if defined(__OPTIMIZE_SIZE__) && SIZE_MAX <= UINT32_MAX
+    uint8_t flip = is_signed ? 0x80 : 0;
+    uint32_t order = 0;
+    for (uint8_t i = esk_order_width(type); i > 0; i--) {
+        order = order << 8 | (uint8_t)(bytes[i - 1u] ^ flip);
+        flip = 0;
+    }
+    return type == ESK_TYPE_F32 ? order_float32(order) : order;
+#else
     switch (esk_order_width(type)) {
     case 4:
         return is_signed ? esk_load_u32(bytes) ^ ESK_ORDER_WORD_SIGN
@@ -55,6 +64,7 @@ uint32_t esk_order_load32(uint8_t type, const uint8_t *bytes) {
     default:
         return 0;
     }
+#endif
 }
 
 #if SIZE_MAX <= UINT32_MAX
@@ -242,19 +252,20 @@ esk_key esk_order_key_max(uint8_t type) {
 
 #endif
 
-esk_key esk_order_from_key(uint8_t type, esk_key key) {
+bool esk_order_clamp(uint8_t type, esk_key *key) {
     const esk_key sign = (esk_key)1 << (ESK_KEY_BITS - 1);
     esk_key max = esk_order_key_max(type);
+    esk_key nearest = max;
     if (order_is_signed(type)) {
         /* Adding half the range maps the type's own values to 0 .. max. */
-        esk_key half = (esk_key)((max >> 1) + 1u);
-        esk_key order = (esk_key)(key + half);
-        if (order <= max) {
-            return order;
-        }
-        return (key & sign) != 0 ? 0 : max;
+        nearest = (*key & sign) != 0 ? 0 : max;
+        *key = (esk_key)(*key + (max >> 1) + 1u);
     }
-    return key <= max ? key : max;
+    if (*key <= max) {
+        return true;
+    }
+    *key = nearest;
+    return false;
 }
 
 esk_key esk_key_from_order(uint8_t type, esk_key order) {

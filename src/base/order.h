@@ -212,23 +212,24 @@ uint64_t esk_order_max(uint8_t type);
 /// The same for a key's type, in the width of esk_key.
 esk_key esk_order_key_max(uint8_t type);
 
-/// Order form, in the type's own width, of a key given as esk_key (two's
-/// complement when signed), clamped into the type's range.
-esk_key esk_order_from_key(uint8_t type, esk_key key);
+/// Brings `key`, two's complement when signed, into order form, in the type's
+/// own width, clamped into the type's range. Returns whether a value of the
+/// type has that key.
+bool esk_order_clamp(uint8_t type, esk_key *key);
 
-/// The key whose order form is `order`: the inverse of esk_order_from_key.
+/// The key whose order form is `order`: the inverse of esk_order_clamp.
 esk_key esk_key_from_order(uint8_t type, esk_key order);
 
-/// Brings `key` into order form, as esk_order_from_key. Returns whether a value
-/// of the type has that key.
+/// esk_order_clamp, in line for the usual key.
 static inline bool esk_order_is_key(uint8_t type, esk_key *key) {
-    if (type == ESK_TYPE_U32) { /* the usual key */
-        return (*key & ~(esk_key)UINT32_MAX) == 0;
-    }
-    esk_key order = esk_order_from_key(type, *key);
-    bool fits = esk_key_from_order(type, order) == *key;
-    *key = order;
-    return fits;
+    return (type == ESK_TYPE_U32 && *key <= UINT32_MAX) ||
+           esk_order_clamp(type, key);
+}
+
+/// The order form alone.
+static inline esk_key esk_order_from_key(uint8_t type, esk_key key) {
+    (void)esk_order_is_key(type, &key);
+    return key;
 }
 
 #endif

@@ -189,12 +189,11 @@ static int left_find(struct esk_series *series, esk_key key,
 
 int esk_series_erase_after(struct esk_series *series, esk_key key) {
     ESK_TRY(esk_table_live(series));
-    esk_key order = esk_order_from_key(esk_shape(series)->key_type, key);
+    esk_key order = key;
+    bool is_least =
+        !esk_order_is_key(esk_shape(series)->key_type, &order) && order == 0;
     struct left left = {.end = oldest_found(&series->data),
                         .count = UINT16_MAX};
-    bool is_least =
-        order == 0 &&
-        esk_key_from_order(esk_shape(series)->key_type, order) != key;
 
     ESK_ASSERT(esk_series_is_idle(series));
     if (ESK_SHAPED(true, esk_parts(series)->breaks == NULL)) {

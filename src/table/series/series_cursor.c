@@ -19,12 +19,6 @@
 #include "base/inline.h"
 #include "table/series/series_forward.h"
 
-/// Whether `order`, made of `key`, was clamped: then no row has the key.
-static bool key_is_outside(const struct esk_series *series, esk_key key,
-                           esk_key order) {
-    return esk_key_from_order(esk_shape(series)->key_type, order) != key;
-}
-
 void esk_series_cursor_floor(const struct esk_series *series,
                              struct esk_series_cursor *cursor) {
     if (cursor->key_lo < esk_floor(series)) {
@@ -39,17 +33,15 @@ static void key_bounds(const struct esk_series *series,
     uint8_t type = esk_shape(series)->key_type;
     cursor->key_hi = esk_order_key_max(type);
     if (query != NULL && query->has_key_min) {
-        cursor->key_lo = esk_order_from_key(type, query->key_min);
+        cursor->key_lo = query->key_min;
         cursor->impossible =
-            cursor->key_lo != 0 &&
-            key_is_outside(series, query->key_min, cursor->key_lo);
+            !esk_order_is_key(type, &cursor->key_lo) && cursor->key_lo != 0;
     }
     if (query != NULL && query->has_key_max) {
-        cursor->key_hi = esk_order_from_key(type, query->key_max);
+        cursor->key_hi = query->key_max;
         cursor->impossible =
-            cursor->impossible ||
-            (cursor->key_hi == 0 &&
-             key_is_outside(series, query->key_max, cursor->key_hi));
+            (!esk_order_is_key(type, &cursor->key_hi) && cursor->key_hi == 0) ||
+            cursor->impossible;
     }
     esk_series_cursor_floor(series, cursor);
     if (cursor->key_lo > cursor->key_hi) {
