@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/inline.h"
 #include "esker/arena.h"
 
 struct esk_arena {
@@ -31,7 +32,8 @@ static inline bool esk_arena_is_aligned(const void *memory) {
 
 /// Carves `bytes` bytes, aligned for any type. The caller may use them only if
 /// the arena fits at the end.
-static inline void *esk_arena_take(struct esk_arena *arena, uint32_t bytes) {
+static ESK_APART_OR_SHAPED void *esk_arena_take(struct esk_arena *arena,
+                                                uint32_t bytes) {
     uintptr_t taken = (uintptr_t)arena->start + (uintptr_t)arena->used;
     arena->used +=
         (bytes + (ESK_ARENA_ALIGN - 1u)) & ~(uint32_t)(ESK_ARENA_ALIGN - 1u);

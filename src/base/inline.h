@@ -11,6 +11,7 @@
 ///
 /// ESK_APART_IN_ALL: as ESK_APART, but also in a program with a shape.
 /// ESK_APART_OR_INLINE: the same of a function in a header; inline elsewhere.
+/// ESK_APART_OR_SHAPED: as ESK_APART, of a function in a header.
 ///
 /// ESK_IN_LINE: a part of its only caller, which would be too long with it.
 ///
@@ -43,8 +44,10 @@
 #if defined(__OPTIMIZE_SIZE__) && defined(__AVR__) &&                          \
     !defined(ESK_SHAPE_HAS_TABLE)
 #define ESK_APART __attribute__((noinline))
+#define ESK_APART_OR_SHAPED __attribute__((noinline, unused))
 #else
 #define ESK_APART
+#define ESK_APART_OR_SHAPED inline
 #endif
 
 #if defined(__OPTIMIZE_SIZE__) && defined(__AVR__)

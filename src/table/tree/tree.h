@@ -355,6 +355,13 @@ esk_tree_layout_given(const struct esk_tree *tree) {
     return ESK_SHAPED_TREE(NULL, &tree->layout);
 }
 
+/// Copies a key.
+static ESK_APART_OR_SHAPED void esk_tree_key_copy(const struct esk_tree *tree,
+                                                  uint8_t *to,
+                                                  const uint8_t *from) {
+    memcpy(to, from, esk_tree_layout(tree)->key_bytes);
+}
+
 static inline const struct esk_node_store *
 esk_tree_store(const struct esk_tree *tree) {
     return ESK_SHAPED_CONFIG(esk_shape_config.store, tree->store);

@@ -85,7 +85,7 @@ static int node_divide(struct esk_tree *tree, bool keeps,
         *index = (uint16_t)(*index - half);
     }
     esk_btree_insert(*in_right ? right : left, *index, entry);
-    memcpy(tree->low, esk_btree_key(left, 0), esk_tree_layout(tree)->key_bytes);
+    esk_tree_key_copy(tree, tree->low, esk_btree_key(left, 0));
     return ESK_OK;
 }
 
@@ -221,8 +221,7 @@ static ESK_OUT_OF_LINE int entry_split(struct esk_tree *tree,
             esk_btree_capacity(esk_tree_layout(tree), 1, ESK_TREE_HEIGHT_MAX);
         rows_follow(tree, edit, into, index, edit->spot.rightmost && in_right);
     }
-    memcpy(tree->pending, esk_btree_key(&right, 0),
-           esk_tree_layout(tree)->key_bytes);
+    esk_tree_key_copy(tree, tree->pending, esk_btree_key(&right, 0));
     return ESK_OK;
 }
 
@@ -287,8 +286,7 @@ static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     if (edit->told.has_right) {
         if (index == 0) {
             /* Key 0 stays below key 1 when smaller keys split child 0. */
-            memcpy(esk_btree_key(node, 0), tree->low,
-                   esk_tree_layout(tree)->key_bytes);
+            esk_tree_key_copy(tree, esk_btree_key(node, 0), tree->low);
         }
         return entry_put(tree, edit, change, (uint16_t)(index + 1u),
                          tree->pending);
@@ -311,7 +309,7 @@ static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
     tree->path.address[level - 1] = ESK_ADDRESS_NONE;
     ESK_TRY(esk_tree_work_open(tree, level, &work, &node));
     uint8_t *entry = node.entries;
-    memcpy(entry, tree->low, esk_tree_layout(tree)->key_bytes);
+    esk_tree_key_copy(tree, entry, tree->low);
     esk_store_u32(esk_btree_child(&node, 0), edit->told.child);
     memcpy(entry + node.bytes, tree->pending, node.bytes);
     esk_store_u16(node.count, 2);

@@ -291,7 +291,7 @@ static int node_turn(struct esk_tree *tree, struct esk_tree_path *path,
         path->index[at - 1] = index;
         path->address[at - 2] = esk_tree_child(tree, &node, index, address);
         if (border != NULL) {
-            memcpy(border, key, esk_tree_layout(tree)->key_bytes);
+            esk_tree_key_copy(tree, border, key);
         }
         if (bound != NULL) {
             int8_t order =

@@ -20,7 +20,8 @@ enum {
 };
 
 /// The page after those for nodes. Slots begin there.
-static inline esk_address esk_inplace_end(const struct esk_tree *tree) {
+static ESK_APART_OR_SHAPED esk_address
+esk_inplace_end(const struct esk_tree *tree) {
     uint32_t pages = esk_ring_pages(&tree->ring);
     uint32_t slots = pages / ESK_INPLACE_SLOTS;
     return pages - (slots < ESK_INPLACE_SLOTS ? slots : ESK_INPLACE_SLOTS);

@@ -296,8 +296,7 @@ static int key_read(struct esk_tree *tree, esk_address at, uint8_t *level) {
     if (status == ESK_OK && *level > 0) {
         esk_btree_view(esk_tree_layout_given(tree), page, *level,
                        tree->now.height, &node);
-        memcpy(tree->probe, esk_btree_key(&node, 0),
-               esk_tree_layout(tree)->key_bytes);
+        esk_tree_key_copy(tree, tree->probe, esk_btree_key(&node, 0));
     }
     esk_pool_give(&tree->pool, frame);
     return status;
@@ -320,8 +319,7 @@ static ESK_APART int left_names(struct esk_tree *tree, esk_address at,
                           *level, &spot));
     *named = spot.work.address != at && esk_page_aux(spot.work.page) == at;
     if (*named) {
-        memcpy(tree->low, esk_btree_key(&spot.node, 0),
-               esk_tree_layout(tree)->key_bytes);
+        esk_tree_key_copy(tree, tree->low, esk_btree_key(&spot.node, 0));
     }
     esk_tree_unpin(tree, &spot.work);
     return ESK_OK;
@@ -334,7 +332,7 @@ static int node_link(struct esk_tree *tree, uint8_t level, esk_address at) {
     if (esk_tree_is_read_only(tree)) {
         return ESK_E_READ_ONLY;
     }
-    memcpy(tree->pending, tree->probe, esk_tree_layout(tree)->key_bytes);
+    esk_tree_key_copy(tree, tree->pending, tree->probe);
     esk_store_u32(tree->pending + esk_tree_layout(tree)->key_bytes, at);
     return esk_tree_change(tree, &edit);
 }
