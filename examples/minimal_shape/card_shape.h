@@ -17,6 +17,9 @@
      .flags = ESK_MEDIUM_OVERWRITE}
 #define ESK_SHAPE_KEEPS_MARKS 0
 #define ESK_SHAPE_PAGES 4096
+#ifndef ESK_SHAPE_POOL_FRAMES
+#define ESK_SHAPE_POOL_FRAMES 2
+#endif
 #ifndef ESK_SHAPE_CONFIG
 #define ESK_SHAPE_CONFIG \
     {.store = &esk_store_inplace}

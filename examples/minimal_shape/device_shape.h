@@ -15,6 +15,9 @@
      .erased_value = 0xFF}
 #define ESK_SHAPE_KEEPS_MARKS 0
 #define ESK_SHAPE_PAGES 4096
+#ifndef ESK_SHAPE_POOL_FRAMES
+#define ESK_SHAPE_POOL_FRAMES 1
+#endif
 #ifndef ESK_SHAPE_PARTS
 #define ESK_SHAPE_PARTS \
     {.keys = &esk_series_part_keys}

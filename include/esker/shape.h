@@ -33,6 +33,7 @@
 ///     #define ESK_SHAPE_GEOMETRY {.block_count = 512, .block_pages = 8, ...}
 ///     #define ESK_SHAPE_KEEPS_MARKS 0       the driver stores no marks
 ///     #define ESK_SHAPE_PAGES 4096          block_count * block_pages
+///     #define ESK_SHAPE_POOL_FRAMES 1       frames of each table's pool
 ///     #define ESK_SHAPE_PARTS {.keys = &esk_series_part_keys}
 ///     #define ESK_SHAPE_CONFIG {.store = &esk_store_wandering}
 ///
@@ -41,9 +42,11 @@
 /// device has up to 512 and no marks. ESK_SHAPE_PARTS are the parts of all
 /// series, whatever esk_series_open_with is given; without ESK_SHAPE_CONFIG the
 /// program has series alone, and other tables are ESK_E_UNSUPPORTED.
-/// ESK_SHAPE_CONFIG has the store and the parts of all trees, which
+/// ESK_SHAPE_CONFIG has the store, the parts and the policy of all trees, which
 /// esk_tree_open has to be given, too; then there are no readers and no store
-/// that packs nodes.
+/// that packs nodes. With ESK_SHAPE_POOL_FRAMES the frames of a configuration
+/// are ignored: one for pages that are read is enough for series, trees need
+/// two.
 ///
 /// A program of several devices can name the parts alone:
 /// -DESK_SHAPE_PARTS='{...}', -DESK_SHAPE_CONFIG='{...}', without -DESK_SHAPE.

@@ -41,12 +41,26 @@
 #define ESK_SHAPED_CONFIG(constant, value) (value)
 #endif
 
+/// The same of the number of frames of its pools.
+#ifdef ESK_SHAPE_POOL_FRAMES
+#define ESK_SHAPED_FRAMES(constant, value) ((void)sizeof(value), (constant))
+#else
+#define ESK_SHAPED_FRAMES(constant, value) (value)
+#endif
+
 /* Whether all tables of a program are series: it has a shape, which names parts
    for them and none for trees. Others are refused. */
 #if defined(ESK_SHAPE) && defined(ESK_SHAPE_PARTS) && !defined(ESK_SHAPE_CONFIG)
 #define ESK_SHAPE_ALL_SERIES true
 #else
 #define ESK_SHAPE_ALL_SERIES false
+#endif
+
+/* Whether its pools have one class: those of trees may have more. */
+#ifdef ESK_SHAPE_CONFIG
+#define ESK_SHAPE_ONE_CLASS (esk_shape_config.policy != ESK_TREE_LRU_N)
+#else
+#define ESK_SHAPE_ONE_CLASS ESK_SHAPE_ALL_SERIES
 #endif
 
 /* The same of a shape's kind of table. */

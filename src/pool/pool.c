@@ -22,7 +22,7 @@
 void esk_pool_init(struct esk_pool *pool, void *memory, uint16_t page_bytes,
                    uint8_t frames) {
     esk_pool_carve(pool, memory, page_bytes, frames, 1);
-    if (ESK_SHAPED(false, true)) {
+    if (ESK_SHAPED(false, !ESK_SHAPE_ONE_CLASS)) {
         pool->slots = NULL;
         pool->class_offsets = NULL;
     }
@@ -39,10 +39,14 @@ void esk_pool_carve(struct esk_pool *pool, void *memory, uint16_t page_bytes,
     pool->pins = (uint8_t *)(pool->tags + slots) + (size_t)frames * page_bytes;
     pool->hits = 0;
     pool->misses = 0;
-    if (ESK_SHAPED(false, true)) {
+    if (ESK_SHAPED_FRAMES(false, true)) {
         pool->pages = (uint8_t *)(pool->tags + slots);
-        pool->page_bytes = page_bytes;
         pool->frames = frames;
+    }
+    if (ESK_SHAPED_MEDIUM(false, true)) {
+        pool->page_bytes = page_bytes;
+    }
+    if (ESK_SHAPED(false, !ESK_SHAPE_ONE_CLASS)) {
         pool->classes = classes;
     }
     esk_pool_forget_all(pool);

@@ -84,13 +84,13 @@ static inline uint16_t esk_pool_page_bytes(const struct esk_pool *pool) {
 }
 
 static inline uint8_t esk_pool_frames(const struct esk_pool *pool) {
-    return ESK_SHAPED(ESK_SHAPE_POOL_FRAMES, pool->frames);
+    return ESK_SHAPED_FRAMES(ESK_SHAPE_POOL_FRAMES, pool->frames);
 }
 
 /// Whether the program is compiled for one frame: then there is no order of
 /// frames.
 static inline bool esk_pool_is_single(const struct esk_pool *pool) {
-    return ESK_SHAPED(ESK_SHAPE_POOL_FRAMES == 1, ((void)pool, false));
+    return ESK_SHAPED_FRAMES(ESK_SHAPE_POOL_FRAMES == 1, ((void)pool, false));
 }
 
 /// Whether pins are counted. With one frame the owner has at most one page
@@ -99,21 +99,23 @@ static inline bool esk_pool_counts(const struct esk_pool *pool) {
     return (bool)(ESK_ASSERTS | !esk_pool_is_single(pool));
 }
 
-/* With a table's shape, or with series alone, a pool has one class. */
+/* With a table's shape, or where no tree has LRU-N, a pool has one class. */
 
 static inline uint8_t esk_pool_classes(const struct esk_pool *pool) {
-    return ESK_SHAPED(1, ESK_SHAPE_ALL_SERIES ? 1 : pool->classes);
+    return ESK_SHAPED(1, ESK_SHAPE_ONE_CLASS ? 1 : pool->classes);
 }
 
 static inline const struct esk_pool_slots *
 esk_pool_slots(const struct esk_pool *pool) {
-    return ESK_SHAPED(NULL, ESK_SHAPE_ALL_SERIES ? NULL : pool->slots);
+    return ESK_SHAPED(NULL, ESK_SHAPE_ONE_CLASS ? NULL : pool->slots);
 }
 
 /// The pages of the frames: behind the tags.
 static inline uint8_t *esk_pool_pages(const struct esk_pool *pool) {
-    return ESK_SHAPED((uint8_t *)(pool->tags + ESK_SHAPE_POOL_FRAMES),
-                      pool->pages);
+    return ESK_SHAPED_FRAMES(
+        (uint8_t *)(pool->tags +
+                    (uint16_t)(ESK_SHAPE_POOL_FRAMES * esk_pool_classes(pool))),
+        pool->pages);
 }
 
 /// Carves `memory` into an empty pool of one class.

@@ -22,6 +22,7 @@ struct log_row {
      .program_bytes = 1, \
      .erased_value = 0xFF}
 #define ESK_SHAPE_KEEPS_MARKS 0
+#define ESK_SHAPE_POOL_FRAMES 1
 #define ESK_SHAPE_PARTS \
     {.keys = &esk_series_part_keys}
 // clang-format on

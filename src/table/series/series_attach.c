@@ -54,7 +54,7 @@ key_index_bytes(const struct esk_series_config *config) {
 static uint8_t frames(const struct esk_table_info *info,
                       const struct esk_series_config *config) {
     uint8_t asked = config == NULL ? 0 : config->frames;
-    return ESK_SHAPED_SERIES(
+    return ESK_SHAPED_FRAMES(
         ESK_SHAPE_POOL_FRAMES,
         (uint8_t)((asked == 0 ? esk_series_frames_min(info) : asked) -
                   filled(info)));
@@ -76,11 +76,12 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
                      const struct esk_series_layout *layout,
                      struct esk_series_memory *memory) {
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
-    bool can_be =
-        config == NULL || ((config->frames == 0 ||
-                            config->frames >= esk_series_frames_min(info)) &&
-                           config->key_error_16ths <= KEY_ERROR_MAX_16THS);
-    if (!ESK_SHAPED_SERIES(true, can_be) ||
+    bool frames_can_be = config == NULL || config->frames == 0 ||
+                         config->frames >= esk_series_frames_min(info);
+    bool error_can_be =
+        config == NULL || config->key_error_16ths <= KEY_ERROR_MAX_16THS;
+    if (!ESK_SHAPED_FRAMES(true, frames_can_be) ||
+        !ESK_SHAPED_SERIES(true, error_can_be) ||
         key_index_bytes(config) < ESK_SERIES_KEY_INDEX_BYTES_MIN) {
         return ESK_E_INVALID;
     }

@@ -54,8 +54,8 @@ static bool store_suits(const struct esk_node_store *store) {
 
 static uint8_t frames_of(const struct esk_tree_config *config) {
     uint8_t asked = config->frames;
-    return ESK_SHAPED_TREE(ESK_SHAPE_POOL_FRAMES,
-                           asked == 0 ? config->store->frames : asked);
+    return ESK_SHAPED_FRAMES(ESK_SHAPE_POOL_FRAMES,
+                             asked == 0 ? config->store->frames : asked);
 }
 
 /// The write cache of the store, else of `config`.

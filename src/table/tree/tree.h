@@ -425,11 +425,13 @@ esk_tree_cached(const struct esk_tree *tree) {
 }
 
 static inline bool esk_tree_is_lru_n(const struct esk_tree *tree) {
-    return ESK_SHAPED_TREE(false,
-                           ESK_SHAPED_CONFIG((esk_shape_config.store->flags &
-                                              ESK_STORE_SHARES) != 0 &&
-                                                 tree->lru_n,
-                                             tree->lru_n));
+    return ESK_SHAPED_TREE(
+        false, ESK_SHAPE_ONE_CLASS
+                   ? false
+                   : ESK_SHAPED_CONFIG((esk_shape_config.store->flags &
+                                        ESK_STORE_SHARES) != 0 &&
+                                           tree->lru_n,
+                                       tree->lru_n));
 }
 
 static inline bool esk_tree_overwrites(const struct esk_tree *tree) {

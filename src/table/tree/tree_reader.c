@@ -127,7 +127,9 @@ struct reader_memory {
 };
 
 static uint8_t frames(const struct esk_tree_config *config) {
-    return config != NULL && config->frames > 0 ? config->frames : 2;
+    return ESK_SHAPED_FRAMES(
+        ESK_SHAPE_POOL_FRAMES,
+        config != NULL && config->frames > 0 ? config->frames : 2);
 }
 
 static bool is_lru_n(const struct esk_tree *tree,
