@@ -150,7 +150,7 @@ static bool spline_thin_on(struct esk_spline *spline) {
     struct esk_spline_slope slope;
     struct esk_spline_entry base;
     struct esk_spline_entry knot;
-    uint16_t joint = knots->saved;
+    uint16_t joint = esk_spline_has_nodes() ? knots->saved : 0;
     uint16_t batch = (uint16_t)(esk_spline_array_batch(spline) + 1u);
     uint16_t kept = (uint16_t)(spline->thin_next + 1u);
     uint16_t next = kept;
@@ -158,7 +158,8 @@ static bool spline_thin_on(struct esk_spline *spline) {
     esk_spline_knot_get(spline, spline->thin_next, &base);
     while (next < spline->thin_end && (uint16_t)(next - kept) < batch) {
         esk_spline_knot_get(spline, next, &knot);
-        bool may_go = next != joint || upper.run == 0;
+        bool may_go =
+            !esk_spline_has_nodes() || next != joint || upper.run == 0;
         if (may_go && spline_slope_to(&base, &knot, &slope) &&
             spline_narrow(&upper, &lower, &slope, spline->thin_slack)) {
             next++;
@@ -171,7 +172,7 @@ static bool spline_thin_on(struct esk_spline *spline) {
         esk_spline_knot_get(spline, kept, &base);
         kept++;
         upper.run = 0;
-        if (next == joint) {
+        if (esk_spline_has_nodes() && next == joint) {
             knots->saved = kept;
         }
     }
@@ -180,7 +181,7 @@ static bool spline_thin_on(struct esk_spline *spline) {
         kept++;
     }
     uint16_t freed = (uint16_t)(next - kept);
-    if (next <= joint) {
+    if (esk_spline_has_nodes() && next <= joint) {
         knots->saved = (uint16_t)(joint - freed);
     }
     esk_spline_array_close(spline, esk_spline_knot_at(spline, kept),
@@ -190,7 +191,8 @@ static bool spline_thin_on(struct esk_spline *spline) {
     spline->thin_next = kept == spline->thin_end ? kept : (uint16_t)(kept - 1u);
     /* Some removed knots were fresh: now a few older knots count as fresh and
        are written again, which recovery ignores. */
-    if (spline->fresh > (uint16_t)(knots->count - knots->saved)) {
+    if (esk_spline_has_nodes() &&
+        spline->fresh > (uint16_t)(knots->count - knots->saved)) {
         spline->fresh = (uint16_t)(knots->count - knots->saved);
     }
     return freed != 0;
@@ -258,7 +260,7 @@ ESK_APART int esk_spline_push(struct esk_spline *spline,
     spline->upper.run = 0;
     spline->last = *knot;
     spline->has_last = true;
-    spline->fresh++;
+    spline->fresh = (uint16_t)(spline->fresh + esk_spline_has_nodes());
     return ESK_OK;
 }
 

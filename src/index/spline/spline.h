@@ -123,6 +123,11 @@ static inline uint8_t esk_spline_key_bytes(const struct esk_spline *spline) {
     return ESK_SHAPED_SERIES(esk_shape_series.key_bytes, spline->key_bytes);
 }
 
+/// Whether the program's splines can have nodes: with the index log.
+static inline bool esk_spline_has_nodes(void) {
+    return ESK_SHAPED_PARTS(esk_shape_parts.log != NULL, true);
+}
+
 /// Makes an empty spline. With nodes esk_spline_nodes_init has to follow.
 ///
 /// memory   borrowed for the spline's life; any alignment.

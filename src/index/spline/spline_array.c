@@ -36,7 +36,7 @@ bool esk_spline_array_has_room(const struct esk_spline *spline, uint8_t bytes) {
 esk_key esk_spline_key_load(const struct esk_spline *spline,
                             const uint8_t *bytes) {
     uint8_t left = esk_spline_key_bytes(spline);
-    if (left == 4) {
+    if (!ESK_SHAPED_SERIES(false, ESK_NO_SHORT_WAYS) && left == 4) {
         return esk_load_u32(bytes);
     }
     esk_key key = 0;
@@ -61,7 +61,8 @@ ESK_HOST_FLAT void esk_spline_knot_get(const struct esk_spline *spline,
 uint16_t esk_spline_rank(const struct esk_spline *spline, const uint8_t *first,
                          uint16_t count, uint8_t entry_bytes, esk_key key) {
     uint16_t low = 0;
-    if (esk_spline_key_bytes(spline) == 4 && count <= UINT8_MAX &&
+    if (!ESK_SHAPED_SERIES(false, ESK_NO_SHORT_WAYS) &&
+        esk_spline_key_bytes(spline) == 4 && count <= UINT8_MAX &&
         key < UINT32_MAX) {
         /* Order forms are unsigned words. */
         return esk_order_rank_words(ESK_TYPE_U32, first, entry_bytes, count,
@@ -223,10 +224,12 @@ void esk_spline_knots_drop(struct esk_spline *spline, uint16_t count) {
     esk_spline_array_close(spline, esk_spline_knot_at(spline, 0),
                            esk_spline_knot_at(spline, count));
     knots->count = (uint16_t)(knots->count - count);
-    esk_spline_lessen(&knots->saved, count);
     esk_spline_lessen(&spline->thin_next, count);
     esk_spline_lessen(&spline->thin_end, count);
-    if (spline->fresh > knots->count) {
+    if (esk_spline_has_nodes()) {
+        esk_spline_lessen(&knots->saved, count);
+    }
+    if (esk_spline_has_nodes() && spline->fresh > knots->count) {
         spline->fresh = knots->count;
     }
 }
