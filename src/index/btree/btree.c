@@ -76,7 +76,7 @@ ESK_APART_IN_ALL void esk_btree_view(const struct esk_btree_layout *layout,
     esk_btree_view_inline(layout, page, level, height, node);
 }
 
-/// Orders keys wider than four bytes, or of fixed bytes.
+/// Orders keys of any type.
 static int8_t compare_wide(const struct esk_btree_layout *layout,
                            const uint8_t *a, const uint8_t *b) {
     if (layout->key_type == ESK_TYPE_BYTES) {
@@ -97,8 +97,11 @@ static int8_t compare_wide(const struct esk_btree_layout *layout,
     return 0;
 }
 
+/// Whether keys are numbers of at most four bytes, which are compared as words;
+/// but in a build for size, if it has no shape: one way is less code.
 static bool is_narrow(const struct esk_btree_layout *layout) {
-    return layout->key_bytes <= 4 && layout->key_type != ESK_TYPE_BYTES;
+    return ESK_SHAPED_TREE(true, ESK_FAST) && layout->key_bytes <= 4 &&
+           layout->key_type != ESK_TYPE_BYTES;
 }
 
 int8_t esk_btree_compare(const struct esk_btree_layout *layout,
