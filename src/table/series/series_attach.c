@@ -35,8 +35,8 @@ _Static_assert(
 
 /// Number of pages that are being filled.
 static uint8_t filled(const struct esk_table_info *info) {
-    return (uint8_t)(1 + (info->index_count > 0 ? 1 : 0) +
-                     (info->blocks[ESK_REGION_VAR] > 0 ? 1 : 0));
+    return (uint8_t)(1 + (esk_series_has_values(info) ? 1 : 0) +
+                     (esk_series_has_var(info) ? 1 : 0));
 }
 
 uint8_t esk_series_frames_min(const struct esk_table_info *info) {
@@ -86,10 +86,10 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
         return ESK_E_INVALID;
     }
     memory->series = esk_arena_take(arena, state_bytes(parts));
-    memory->var = info->blocks[ESK_REGION_VAR] > 0
+    memory->var = esk_series_has_var(info)
                       ? esk_arena_take(arena, sizeof *memory->var)
                       : NULL;
-    memory->journal = info->blocks[ESK_REGION_SYNC] > 0
+    memory->journal = esk_series_has_sync(info)
                           ? esk_arena_take(arena, sizeof *memory->journal)
                           : NULL;
     memory->breaks =
@@ -97,12 +97,13 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
             ? esk_arena_take(arena, sizeof *memory->breaks + info->row_bytes)
             : NULL;
     memory->filled = esk_arena_take(arena, (uint32_t)filled(info) * page_bytes);
-    memory->pool = esk_arena_take(
-        arena, ESK_POOL_BYTES(page_bytes, frames(info, config), 1));
+    memory->frames = frames(info, config);
+    memory->pool =
+        esk_arena_take(arena, ESK_POOL_BYTES(page_bytes, memory->frames, 1));
     /* In the second page that is being filled, or else behind the tags. */
     memory->aside = page_bytes;
     if (filled(info) == 1) {
-        memory->aside = (uint16_t)(page_bytes + 8u * frames(info, config));
+        memory->aside = (uint16_t)(page_bytes + 8u * memory->frames);
     }
     memory->knots = parts->keys != NULL
                         ? esk_arena_take(arena, key_index_bytes(config))
@@ -111,7 +112,7 @@ int esk_series_carve(struct esk_arena *arena, struct esk_volume *volume,
     memory->group = NULL;
     memory->edges = NULL;
     memory->entry = NULL;
-    if (info->index_count > 0) {
+    if (esk_series_has_values(info)) {
         parts->values->carve(arena, parts, page_bytes, info, options, layout,
                              memory);
     }
@@ -143,13 +144,13 @@ void esk_series_make(const struct esk_arena *arena,
     if (parts->log != NULL) {
         series->log.group = memory->group;
         series->log.group_first = UINT32_MAX;
-    }
-    if (esk_shape(series)->column_count > 0) {
-        page += page_bytes;
-        series->log.zone_page = page;
+        if (esk_shape(series)->column_count > 0) {
+            page += page_bytes;
+            series->log.zone_page = page;
+        }
     }
     series->breaks = memory->breaks;
-    if (shape->var_offset != ESK_SERIES_NO_VAR) {
+    if (parts->var != NULL && shape->var_offset != ESK_SERIES_NO_VAR) {
         page += page_bytes;
         series->var_page = page;
         series->var = memory->var;
@@ -297,7 +298,7 @@ int esk_series_start(struct esk_series **series, int status,
     struct esk_series *made = memory->series;
     esk_pool_init(&made->pool, memory->pool,
                   esk_volume_geometry(made->table.volume)->page_bytes,
-                  frames(info, config));
+                  memory->frames);
     if (status == ESK_OK) {
         status = series_mount(made, info, options, config);
     }

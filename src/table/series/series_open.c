@@ -56,7 +56,7 @@ static int columns_take(struct esk_descriptor *descriptor,
     for (uint8_t i = 0; i < info->column_count; i++) {
         struct esk_column_place column;
         ESK_TRY(esk_descriptor_column(descriptor, &column, NULL, NULL));
-        if (info->index_count > 0) {
+        if (esk_series_has_values(info)) {
             layout->offset[i] = column.offset;
             layout->type[i] = column.type;
             if ((column.flags & ESK_COLUMN_MISSING) != 0) {
@@ -231,10 +231,14 @@ ESK_APART int esk_series_open_with(struct esk_series **series,
     esk_series_make(&carved, &memory, volume, parts, &scratch->info, &shape,
                     &scratch->options, config);
     int status = ESK_OK;
-    if (scratch->info.index_count > 0) {
-        status = layout_read(volume, parts, &scratch->info, &scratch->options,
-                             memory.series, memory.edges, layout, &shape,
-                             memory.filled);
+    if (esk_series_has_values(&scratch->info)) {
+        status = esk_descriptor_open(&columns, volume, &scratch->info,
+                                     memory.filled);
+        if (status == ESK_OK) {
+            status =
+                layout_read(&columns, parts, &scratch->info, &scratch->options,
+                            memory.series, memory.edges, layout, &shape);
+        }
     }
     if (status == ESK_OK && scratch->info.codec != ESK_CODEC_RAW) {
         status =

@@ -18,6 +18,7 @@ struct esk_series_memory {
     uint16_t state_bytes; ///< packed: of a writer's or reader's fields
     uint8_t field_count;  ///< packed
     uint8_t readers;
+    uint8_t frames;
     uint8_t *filled; ///< pages that are being filled: rows, runs, values
     uint8_t *pool;
     uint16_t aside; ///< offset in `filled`: scratch until a page is pinned
@@ -31,6 +32,24 @@ struct esk_series_memory {
 enum {
     ESK_SERIES_KEY_INDEX_BYTES_MIN = 48, ///< as struct esk_series_config
 };
+
+/* What a table has, of the parts that all series of the program have: without
+   the part an open refuses it. */
+
+static inline bool esk_series_has_var(const struct esk_table_info *info) {
+    return ESK_SHAPED_PARTS(esk_shape_parts.var != NULL, true) &&
+           info->blocks[ESK_REGION_VAR] > 0;
+}
+
+static inline bool esk_series_has_sync(const struct esk_table_info *info) {
+    return ESK_SHAPED_PARTS(esk_shape_parts.sync != NULL, true) &&
+           info->blocks[ESK_REGION_SYNC] > 0;
+}
+
+static inline bool esk_series_has_values(const struct esk_table_info *info) {
+    return ESK_SHAPED_PARTS(esk_shape_parts.values != NULL, true) &&
+           info->index_count > 0;
+}
 
 /// Carves the arena.
 /// Returns  ESK_OK; ESK_E_INVALID when `config` is out of range;
