@@ -163,14 +163,16 @@ static int shape_check(const struct esk_volume *volume,
     uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
     bool has_var = shape->var_offset != ESK_SERIES_NO_VAR;
     bool has_sync = info->blocks[ESK_REGION_SYNC] > 0;
-    bool unserved = shape->key_bytes > sizeof(esk_key) ||
-                    (has_var && parts->var == NULL) ||
-                    (has_sync && parts->sync == NULL);
-    bool sound = shape->key_bytes > 0 &&
-                 info->row_bytes <= page_bytes - ESK_ENVELOPE_BYTES &&
-                 (!has_var || info->blocks[ESK_REGION_VAR] > 0) &&
-                 (parts->log == NULL || parts->log->fits(shape, page_bytes));
-    return unserved ? ESK_E_UNSUPPORTED : sound ? ESK_OK : ESK_E_CORRUPT;
+    if (shape->key_bytes > sizeof(esk_key) || (has_var && parts->var == NULL) ||
+        (has_sync && parts->sync == NULL)) {
+        return ESK_E_UNSUPPORTED;
+    }
+    return shape->key_bytes > 0 &&
+                   info->row_bytes <= page_bytes - ESK_ENVELOPE_BYTES &&
+                   (!has_var || info->blocks[ESK_REGION_VAR] > 0) &&
+                   (parts->log == NULL || parts->log->fits(shape, page_bytes))
+               ? ESK_OK
+               : ESK_E_CORRUPT;
 }
 
 /// What an open has read about the table. Before the arena is carved this is at

@@ -117,11 +117,7 @@ static int layout_read(struct esk_volume *volume,
     layout->key_offset = column.offset;
     layout->key_bytes = column.bytes;
     layout->key_type = column.type;
-    uint8_t width = esk_order_width(column.type);
-    if (column.type == ESK_TYPE_VAR || info->row_bytes == 0 ||
-        info->row_bytes > page_bytes || column.bytes == 0 ||
-        (width != 0 && column.bytes != width) ||
-        column.bytes > info->row_bytes - column.offset ||
+    if (column.type == ESK_TYPE_VAR || info->row_bytes > page_bytes ||
         options.k_percent == 0 || options.k_percent >= 100) {
         return ESK_E_CORRUPT;
     }
