@@ -6,6 +6,8 @@
 /// A descriptor is a stream of bytes over the payloads of its pages. It is read
 /// once, from start to end, through one page of scratch RAM, each page from a
 /// half where the page is valid.
+#include <stddef.h>
+
 #include "base/inline.h"
 #include "volume/schema_plan.h"
 #include "volume/table.h"
@@ -14,14 +16,13 @@
 
 int esk_half_read(struct esk_volume *volume, uint8_t half, uint16_t index,
                   uint8_t *page) {
-    struct esk_meta meta;
     esk_address id = 0;
-    esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
-    if ((volume->half_valid & (1u << half)) == 0 ||
+    if ((volume->half_valid & esk_half_bit(half)) == 0 ||
         esk_half_page(volume, half, index, &id) != ESK_OK) {
         return ESK_E_CORRUPT;
     }
-    int status = esk_region_read(&meta.region, id, volume->commit, page, true);
+    int status =
+        esk_meta_read(volume, ESK_PAGE_CATALOG, id, volume->commit, page);
     return status == ESK_NOT_FOUND ? ESK_E_CORRUPT : status;
 }
 
@@ -46,17 +47,17 @@ static void reader_page(struct esk_descriptor *reader) {
     reader->offset = ESK_ENVELOPE_BYTES;
 }
 
-void esk_descriptor_start(struct esk_descriptor *reader,
-                          struct esk_volume *volume,
-                          const struct esk_table_info *info, uint8_t *page) {
+ESK_APART void esk_descriptor_start(struct esk_descriptor *reader,
+                                    struct esk_volume *volume,
+                                    const struct esk_table_info *info,
+                                    uint8_t *page) {
     reader->volume = volume;
     reader->page = page;
     reader->index = info->descriptor;
     reader->end = (uint16_t)(info->descriptor + info->descriptor_pages);
     reader->row_offset = 0;
     reader->rest = 0;
-    reader->row_bytes = info->row_bytes;
-    reader->has_modes = info->codec != 0;
+    reader->info = info;
     reader_page(reader);
 }
 
@@ -124,6 +125,14 @@ int esk_descriptor_region(struct esk_descriptor *descriptor,
     return descriptor->status;
 }
 
+/* Bytes that a descriptor and its info have in the same order. */
+_Static_assert(ESK_DESCRIPTOR_ID == 0 &&
+                   offsetof(struct esk_table_info, region_count) ==
+                       offsetof(struct esk_table_info, id) +
+                           ESK_DESCRIPTOR_REGION_COUNT &&
+                   ESK_DESCRIPTOR_NAME_BYTES == ESK_DESCRIPTOR_REGION_COUNT + 1,
+               "they are copied at once");
+
 static ESK_APART int info_decode(struct esk_descriptor *reader,
                                  struct esk_table_info *info) {
     /* The smallest page holds all of it. */
@@ -132,13 +141,8 @@ static ESK_APART int info_decode(struct esk_descriptor *reader,
         return reader->status;
     }
     reader->offset = ESK_ENVELOPE_BYTES + ESK_DESCRIPTOR_NAME;
-    info->id = head[ESK_DESCRIPTOR_ID];
-    info->kind = head[ESK_DESCRIPTOR_KIND];
-    info->codec = head[ESK_DESCRIPTOR_CODEC];
-    info->column_count = head[ESK_DESCRIPTOR_COLUMN_COUNT];
-    info->key_column = head[ESK_DESCRIPTOR_KEY_COLUMN];
-    info->index_count = head[ESK_DESCRIPTOR_INDEX_COUNT];
-    info->region_count = head[ESK_DESCRIPTOR_REGION_COUNT];
+    memcpy((uint8_t *)info + offsetof(struct esk_table_info, id), head,
+           ESK_DESCRIPTOR_NAME_BYTES);
     info->row_bytes = esk_load_u16(head + ESK_DESCRIPTOR_ROW_BYTES);
     info->read_only_features = esk_load_u16(head + ESK_DESCRIPTOR_READ_ONLY);
     info->incompatible_features =
@@ -184,28 +188,27 @@ ESK_APART const uint8_t *esk_option_find(const uint8_t *options, uint16_t bytes,
     return NULL;
 }
 
-int esk_catalog_list(struct esk_volume *volume, uint16_t *cursor,
-                     struct esk_table_info *info, uint8_t *page) {
+/// esk_catalog_list; columns: as esk_table_find.
+static int table_next(struct esk_volume *volume, uint16_t *cursor,
+                      struct esk_table_info *info,
+                      struct esk_descriptor *columns, uint8_t *page) {
     uint16_t at = *cursor;
     if (at >= volume->catalog_pages) {
         return ESK_END;
     }
-    int first = esk_catalog_read(volume, at, page);
-    if (first == ESK_E_IO) {
-        return first;
-    }
-    bool is_head = first == ESK_OK && esk_page_aux(page) == 0;
-    uint16_t end = (uint16_t)(at + 1);
-    int status = ESK_OK;
-    while (end < volume->catalog_pages) {
-        status = esk_catalog_read(volume, end, page);
+    bool is_head = false;
+    uint16_t end = at;
+    for (; end < volume->catalog_pages; end++) {
+        int status = esk_catalog_read(volume, end, page);
         if (status == ESK_E_IO) {
             return status;
         }
-        if (status != ESK_OK || esk_page_aux(page) == 0) {
+        bool begins = status != ESK_OK || esk_page_aux(page) == 0;
+        if (end == at) {
+            is_head = begins && status == ESK_OK;
+        } else if (begins) {
             break;
         }
-        end++;
     }
     *cursor = end;
     if (!is_head) {
@@ -214,9 +217,14 @@ int esk_catalog_list(struct esk_volume *volume, uint16_t *cursor,
     memset(info, 0, sizeof *info);
     info->descriptor = at;
     info->descriptor_pages = (uint8_t)(end - at);
-    struct esk_descriptor reader;
-    esk_descriptor_start(&reader, volume, info, page);
-    return info_decode(&reader, info);
+    esk_descriptor_start(columns, volume, info, page);
+    return info_decode(columns, info);
+}
+
+int esk_catalog_list(struct esk_volume *volume, uint16_t *cursor,
+                     struct esk_table_info *info, uint8_t *page) {
+    struct esk_descriptor columns;
+    return table_next(volume, cursor, info, &columns, page);
 }
 
 int esk_volume_list(struct esk_volume *volume, uint16_t *cursor,
@@ -244,11 +252,12 @@ static bool names_equal(const char *a, const char *b) {
 ESK_OUT_OF_LINE static int table_find(struct esk_volume *volume,
                                       const char *name, uint8_t id,
                                       struct esk_table_info *info,
+                                      struct esk_descriptor *columns,
                                       uint8_t *page) {
     uint16_t cursor = 0;
     int missing = ESK_NOT_FOUND;
     for (;;) {
-        int status = esk_catalog_list(volume, &cursor, info, page);
+        int status = table_next(volume, &cursor, info, columns, page);
         if (status == ESK_E_CORRUPT) {
             missing = status; /* the lost descriptor may be this table's */
         } else if (status != ESK_OK) {
@@ -260,9 +269,16 @@ ESK_OUT_OF_LINE static int table_find(struct esk_volume *volume,
     }
 }
 
+int esk_catalog_find_columns(struct esk_volume *volume, const char *name,
+                             struct esk_table_info *info,
+                             struct esk_descriptor *columns, uint8_t *page) {
+    return table_find(volume, name, 0, info, columns, page);
+}
+
 int esk_catalog_find_name(struct esk_volume *volume, const char *name,
                           struct esk_table_info *info, uint8_t *page) {
-    return table_find(volume, name, 0, info, page);
+    struct esk_descriptor columns;
+    return table_find(volume, name, 0, info, &columns, page);
 }
 
 int esk_volume_find(struct esk_volume *volume, const char *name,
@@ -275,7 +291,8 @@ int esk_volume_find(struct esk_volume *volume, const char *name,
 
 int esk_catalog_find(struct esk_volume *volume, uint8_t id,
                      struct esk_table_info *info, uint8_t *page) {
-    return table_find(volume, NULL, id, info, page);
+    struct esk_descriptor columns;
+    return table_find(volume, NULL, id, info, &columns, page);
 }
 
 int esk_descriptor_open(struct esk_descriptor *descriptor,
@@ -308,10 +325,10 @@ int esk_descriptor_column(struct esk_descriptor *descriptor,
     ESK_TRY(descriptor->status);
     if (column->type == 0 || column->type > ESK_TYPE_VAR ||
         head[ESK_CATALOG_COLUMN_MODE] >
-            (descriptor->has_modes ? ESK_PACK_DECIMAL_MAX : 0)) {
+            (descriptor->info->codec != 0 ? ESK_PACK_DECIMAL_MAX : 0)) {
         descriptor->status = ESK_E_UNSUPPORTED;
     } else if (column->bytes == 0 ||
-               column->bytes > descriptor->row_bytes - column->offset ||
+               column->bytes > descriptor->info->row_bytes - column->offset ||
                column->bytes != esk_type_bytes(column->type, column->bytes)) {
         descriptor->status = ESK_E_CORRUPT;
     }

@@ -268,7 +268,7 @@ static int half_took(struct esk_volume *next, uint8_t half, uint8_t *page) {
         return status == ESK_E_IO ? status : ESK_E_CORRUPT;
     }
     next->catalog_pages = esk_load_u16(page + ESK_SUPER_CATALOG_PAGES);
-    next->half_valid = (uint8_t)(1u << half);
+    next->half_valid = esk_half_bit(half);
     next->half_newest = half;
     ESK_TRY(esk_half_prove(next, half, page));
     return esk_region_sync(&meta.region);
@@ -310,7 +310,8 @@ int esk_catalog_commit(struct esk_volume *volume,
     }
     for (uint8_t i = 0; i < COMMIT_TRIES && status == ESK_E_IO; i++) {
         struct esk_volume next = *volume;
-        volume->half_valid = (uint8_t)(volume->half_valid & ~(1u << half));
+        volume->half_valid =
+            (uint8_t)(volume->half_valid & ~esk_half_bit(half));
         volume->is_synced = false; /* what `next` programs is unsynced */
         next.half_valid = 0;
         next.commit++;

@@ -37,6 +37,14 @@ void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
     envelope->seed = kind == ESK_PAGE_CATALOG ? esk_volume_seed(volume) : 0;
 }
 
+ESK_OUT_OF_LINE int esk_meta_read(struct esk_volume *volume, uint8_t kind,
+                                  esk_address id, uint32_t sequence,
+                                  uint8_t *page) {
+    struct esk_meta meta;
+    esk_meta_open(&meta, volume, kind);
+    return esk_region_read(&meta.region, id, sequence, page, true);
+}
+
 /// The first block of half `half`.
 static uint32_t half_block(const struct esk_volume *volume, uint8_t half) {
     return half == 0 ? 0
@@ -47,8 +55,12 @@ static uint32_t half_block(const struct esk_volume *volume, uint8_t half) {
 int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
                   esk_address *page) {
     uint16_t pages = esk_volume_geometry(volume)->block_pages;
-    uint16_t skip = index / pages;
     uint32_t block = half_block(volume, half);
+    if (!esk_volume_keeps_marks(volume)) {
+        *page = (esk_address)(block * pages) + index;
+        return ESK_OK;
+    }
+    uint16_t skip = index / pages;
     uint32_t end = block + esk_volume_half_blocks(volume);
     for (; block < end; block++) {
         if (esk_volume_block_is_bad(volume, block)) {
@@ -69,7 +81,7 @@ int esk_half_erase(struct esk_volume *volume, uint8_t half) {
     struct esk_meta meta;
     esk_meta_open(&meta, volume, ESK_PAGE_CATALOG);
 
-    volume->half_valid = (uint8_t)(volume->half_valid & ~(1u << half));
+    volume->half_valid = (uint8_t)(volume->half_valid & ~esk_half_bit(half));
     for (uint32_t i = 0; i < esk_volume_half_blocks(volume); i++) {
         if (esk_volume_block_is_bad(volume, start + i)) {
             continue;
@@ -138,7 +150,7 @@ int esk_half_seal(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     ESK_TRY(esk_half_program(
         volume, half, (uint16_t)(esk_volume_half_pages(volume) - 1u), page));
     ESK_TRY(esk_region_sync(&meta.region));
-    volume->half_valid = (uint8_t)(volume->half_valid | 1u << half);
+    volume->half_valid = (uint8_t)(volume->half_valid | esk_half_bit(half));
     volume->half_newest = half;
     return ESK_OK;
 }
@@ -147,7 +159,8 @@ int esk_half_prove(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     for (uint16_t p = 0; p < volume->catalog_pages; p++) {
         ESK_TRY(esk_half_read(volume, half, p, page));
     }
-    return (volume->half_valid & (1u << half)) != 0 ? ESK_OK : ESK_E_CORRUPT;
+    return (volume->half_valid & esk_half_bit(half)) != 0 ? ESK_OK
+                                                          : ESK_E_CORRUPT;
 }
 
 int esk_half_mirror(struct esk_volume *volume, uint8_t *page) {
@@ -196,10 +209,8 @@ static int super_serve(const struct esk_volume *volume, const uint8_t *page) {
 /// as super_serve.
 static int super_read(struct esk_volume *volume, esk_address id,
                       uint8_t *page) {
-    struct esk_meta meta;
-    esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
     int status =
-        esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true);
+        esk_meta_read(volume, ESK_PAGE_SUPERBLOCK, id, ESK_SEQUENCE_ANY, page);
     if (status == ESK_E_IO || status == ESK_NOT_FOUND) {
         return status;
     }
@@ -231,9 +242,7 @@ static bool super_decode(struct esk_volume *volume, const uint8_t *page) {
                geometry->block_pages &&
            esk_load_u16(page + ESK_SUPER_PAGE_BYTES) == geometry->page_bytes &&
            page[ESK_SUPER_ERASED_VALUE] == geometry->erased_value &&
-           volume->half_blocks > 0 &&
            volume->half_blocks <= geometry->block_count / 2 &&
-           volume->half_pages > 0 &&
            volume->half_pages <= volume->half_blocks * geometry->block_pages &&
            volume->catalog_pages < volume->half_pages;
 }
@@ -259,12 +268,10 @@ _Static_assert(ESK_NOT_FOUND > ESK_E_FOREIGN && ESK_E_FOREIGN > ESK_E_CORRUPT &&
                "a status is smaller than those that are less specific");
 
 int esk_page_probe(struct esk_volume *volume, esk_address id, uint8_t *page) {
-    struct esk_meta meta;
     int status = ESK_E_CORRUPT;
-    esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
     for (uint8_t i = 0; i < 2 && status != ESK_NOT_FOUND; i++) {
-        status =
-            esk_region_read(&meta.region, id, ESK_SEQUENCE_ANY, page, true);
+        status = esk_meta_read(volume, ESK_PAGE_SUPERBLOCK, id,
+                               ESK_SEQUENCE_ANY, page);
     }
     if (status != ESK_NOT_FOUND &&
         !esk_volume_block_is_bad(
@@ -294,17 +301,20 @@ int esk_volume_probe(struct esk_volume *volume, esk_address except,
 ///          super_take.
 static int half_find(struct esk_volume *volume, uint8_t half, uint8_t *page) {
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
-    uint32_t blocks = geometry->block_count / 2;
+    uint16_t pages = geometry->block_pages;
+    uint8_t blocks = geometry->block_count / 2 < ESK_MOUNT_BLOCKS_MAX
+                         ? (uint8_t)(geometry->block_count / 2)
+                         : (uint8_t)ESK_MOUNT_BLOCKS_MAX;
     int most = ESK_NOT_FOUND;
-    blocks = blocks < ESK_MOUNT_BLOCKS_MAX ? blocks : ESK_MOUNT_BLOCKS_MAX;
-    for (uint32_t i = 0; i < blocks; i++) {
-        uint32_t block = half == 0 ? i : geometry->block_count - 1 - i;
-        esk_address id = (block + 1) * geometry->block_pages - 1;
+    esk_address id = half == 0
+                         ? pages - 1u
+                         : (esk_address)(geometry->block_count * pages - 1u);
+    for (; blocks > 0; blocks--) {
         esk_address place = 0;
         int status = super_take(volume, id, page);
         if (status == ESK_OK) {
             volume->half_newest = half;
-            volume->half_valid = (uint8_t)(1u << half);
+            volume->half_valid = esk_half_bit(half);
             status = esk_half_page(
                 volume, half, (uint16_t)(esk_volume_half_pages(volume) - 1u),
                 &place);
@@ -313,51 +323,48 @@ static int half_find(struct esk_volume *volume, uint8_t half, uint8_t *page) {
             }
             status = ESK_E_CORRUPT; /* an old one in a block that is bad now */
         }
-        if (status < most && !esk_volume_block_is_bad(volume, block)) {
+        if (status < most && !esk_volume_block_is_bad(volume, id / pages)) {
             most = status;
         }
+        id = half == 0 ? id + pages : id - pages;
     }
     return most;
 }
 
 /// Of two commits the newer one counts, unless only the older one is complete:
 /// the superblock of a failed commit may survive its erase.
-static int half_choose(struct esk_volume *volume, uint8_t newer,
-                       uint8_t *page) {
-    int status = ESK_E_CORRUPT;
-    for (uint8_t i = 0; i < 3 && status != ESK_OK && status != ESK_E_IO; i++) {
-        /* The newer one, the older one, then the newer one in any state. */
-        status = half_find(volume, (uint8_t)(newer ^ (i & 1u)), page);
-        if (status == ESK_OK && i < 2) {
-            status = esk_half_prove(volume, volume->half_newest, page);
-        }
-    }
-    return status;
-}
-
 static int halves_mount(struct esk_volume *volume, uint8_t *page) {
     int second = half_find(volume, 1, page);
     uint32_t commit = volume->commit;
     uint32_t seed = volume->seed;
     int first = half_find(volume, 0, page);
+    int least = first < second ? first : second;
+    uint8_t half = second == ESK_OK && first != ESK_OK ? 1 : 0;
+    uint8_t tries = 1;
     if (first == ESK_OK && second == ESK_OK) {
-        if (volume->commit != commit || volume->seed != seed) {
-            return half_choose(volume, commit > volume->commit, page);
+        if (volume->commit == commit && volume->seed == seed) {
+            volume->half_valid = 3;
+            return ESK_OK;
         }
-        volume->half_valid = 3;
-        return ESK_OK;
+        half = commit > volume->commit ? 1 : 0;
+        tries = 3;
+    } else if (first != ESK_OK && second != ESK_OK) {
+        return least == ESK_NOT_FOUND
+                   ? esk_volume_probe(volume, ESK_ADDRESS_NONE, page)
+                   : least;
+    } else if (least == ESK_E_IO) {
+        return least; /* that half may be the newer one */
     }
-    int failed = first == ESK_OK ? second : first;
-    if (first == ESK_OK || second == ESK_OK) {
-        if (failed == ESK_E_IO) {
-            return failed; /* that half may be the newer one */
+    int status = ESK_E_CORRUPT;
+    for (uint8_t i = 0; i < tries && status != ESK_OK && status != ESK_E_IO;
+         i++) {
+        /* The newer one, the older one, then the newer one in any state. */
+        status = half_find(volume, (uint8_t)(half ^ (i & 1u)), page);
+        if (status == ESK_OK && tries - i > 1) {
+            status = esk_half_prove(volume, volume->half_newest, page);
         }
-        return first == ESK_OK ? ESK_OK : half_find(volume, 1, page);
     }
-    failed = first < second ? first : second;
-    return failed == ESK_NOT_FOUND
-               ? esk_volume_probe(volume, ESK_ADDRESS_NONE, page)
-               : failed;
+    return status;
 }
 
 int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
@@ -382,8 +389,9 @@ int esk_volume_mount(struct esk_volume *volume, const struct esk_device *device,
 }
 
 int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
-                   struct esk_table_info *info, uint8_t *page) {
-    ESK_TRY(esk_catalog_find_name(volume, name, info, page));
+                   struct esk_table_info *info, struct esk_descriptor *columns,
+                   uint8_t *page) {
+    ESK_TRY(esk_catalog_find_columns(volume, name, info, columns, page));
     if (esk_table_is_open(volume, info->id)) {
         return ESK_E_BUSY;
     }

@@ -24,10 +24,19 @@ struct esk_meta {
 void esk_meta_open(struct esk_meta *meta, struct esk_volume *volume,
                    uint8_t kind);
 
+/// Reads page `id` of a meta half, one of kind `kind`. As esk_region_read.
+int esk_meta_read(struct esk_volume *volume, uint8_t kind, esk_address id,
+                  uint32_t sequence, uint8_t *page);
+
 /// Finds the device page of number `index` of meta half `half`, without bad
 /// blocks. Returns ESK_OK; ESK_E_WORN.
 int esk_half_page(const struct esk_volume *volume, uint8_t half, uint16_t index,
                   esk_address *page);
+
+/// The bit of half `half` in volume->half_valid.
+static inline uint8_t esk_half_bit(uint8_t half) {
+    return (uint8_t)(half + 1u);
+}
 
 /// Erases every block of half `half` that can be erased.
 /// Returns ESK_OK; ESK_E_WORN when too few good blocks are left; ESK_E_IO.
@@ -75,15 +84,14 @@ int esk_catalog_read(struct esk_volume *volume, uint16_t index, uint8_t *page);
 /// for each of its pages. The fields are the catalog's.
 struct esk_descriptor {
     struct esk_volume *volume;
+    const struct esk_table_info *info;
     uint8_t *page;
     int status;
     uint16_t index;      ///< catalog page in `page`
     uint16_t end;        ///< catalog page after the descriptor's last
     uint16_t offset;     ///< in `page`
     uint16_t row_offset; ///< of the next column
-    uint16_t row_bytes;
-    uint16_t rest;  ///< unread bytes of the entry
-    bool has_modes; ///< columns may have modes
+    uint16_t rest;       ///< unread bytes of the entry
 };
 
 /// One region of a table.
@@ -98,7 +106,7 @@ struct esk_region_place {
 int esk_descriptor_region(struct esk_descriptor *descriptor,
                           struct esk_region_place *place);
 
-/// Begins with the descriptor's first byte.
+/// Begins with the descriptor's first byte. info: borrowed while it is read.
 void esk_descriptor_start(struct esk_descriptor *descriptor,
                           struct esk_volume *volume,
                           const struct esk_table_info *info, uint8_t *page);
@@ -159,12 +167,15 @@ int esk_descriptor_index(struct esk_descriptor *descriptor,
 int esk_descriptor_edges(struct esk_descriptor *descriptor, void *edges,
                          uint16_t bytes);
 
-/// Finds table `name` in order to open it. Returns as esk_volume_find;
+/// Finds table `name` in order to open it.
+/// columns  out: a descriptor at its first column.
+/// Returns as esk_volume_find;
 /// ESK_E_BUSY when it is open; ESK_E_UNSUPPORTED for another kind, or a newer
 /// version; ESK_E_READ_ONLY for a newer version that this version may only
 /// read.
 int esk_table_find(struct esk_volume *volume, const char *name, uint8_t kind,
-                   struct esk_table_info *info, uint8_t *page);
+                   struct esk_table_info *info, struct esk_descriptor *columns,
+                   uint8_t *page);
 
 /// Finds the option with tag `tag` in `bytes` bytes of options.
 /// Returns its bytes, at least `least` of them; NULL: there is none.
@@ -175,7 +186,12 @@ const uint8_t *esk_option_find(const uint8_t *options, uint16_t bytes,
 int esk_catalog_list(struct esk_volume *volume, uint16_t *cursor,
                      struct esk_table_info *info, uint8_t *page);
 
-/// As esk_volume_find, with the caller's scratch.
+/// As esk_volume_find, with the caller's scratch. columns: as esk_table_find.
+int esk_catalog_find_columns(struct esk_volume *volume, const char *name,
+                             struct esk_table_info *info,
+                             struct esk_descriptor *columns, uint8_t *page);
+
+/// The same without columns.
 int esk_catalog_find_name(struct esk_volume *volume, const char *name,
                           struct esk_table_info *info, uint8_t *page);
 

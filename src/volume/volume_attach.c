@@ -13,19 +13,6 @@ shape_of(const struct esk_volume_shape *shape) {
     return ESK_SHAPED_VOLUME(&esk_shape_volume, shape);
 }
 
-/// The page of the superblock of half `half`, as esk_half_page finds it.
-static int super_page(const struct esk_volume *volume,
-                      const struct esk_volume_shape *shape, uint8_t half,
-                      esk_address *id) {
-    const struct esk_geometry *geometry = esk_volume_geometry(volume);
-    uint16_t last = (uint16_t)(shape->half_pages - 1u);
-    uint32_t block = half == 0 ? 0 : geometry->block_count - shape->half_blocks;
-    *id = block * geometry->block_pages + last;
-    return esk_volume_keeps_marks(volume)
-               ? esk_half_page(volume, half, last, id)
-               : ESK_OK;
-}
-
 /// Reads the superblock of half `half`.
 /// Returns as esk_region_read; ESK_NOT_FOUND also when it may be a torn one;
 /// ESK_E_SCHEMA when it is not the expected one.
@@ -34,7 +21,8 @@ static int super_look(struct esk_volume *volume,
                       uint8_t *page) {
     struct esk_meta meta;
     esk_address id = 0;
-    if (super_page(volume, shape, half, &id) != ESK_OK) {
+    uint16_t last = (uint16_t)(esk_volume_half_pages(volume) - 1u);
+    if (esk_half_page(volume, half, last, &id) != ESK_OK) {
         return ESK_E_CORRUPT;
     }
     esk_meta_open(&meta, volume, ESK_PAGE_SUPERBLOCK);
@@ -67,7 +55,7 @@ static int supers_look(struct esk_volume *volume,
     for (uint8_t half = 0; half < 2; half++) {
         int status = super_look(volume, shape_of(shape), half, page);
         if (status == ESK_OK) {
-            valid = (uint8_t)(valid | (half + 1u)); /* bit `half` */
+            valid = (uint8_t)(valid | esk_half_bit(half));
             volume->half_newest = half;
         } else if (status == ESK_E_SCHEMA || status == ESK_E_IO) {
             return status;
@@ -146,7 +134,7 @@ static int half_stamp(struct esk_volume *volume, uint8_t half,
             last ? (uint16_t)(esk_volume_half_pages(volume) - 1u) : i, page));
     }
     ESK_TRY(esk_region_sync(&super.region));
-    volume->half_valid = (uint8_t)(volume->half_valid | 1u << half);
+    volume->half_valid = (uint8_t)(volume->half_valid | esk_half_bit(half));
     return ESK_OK;
 }
 

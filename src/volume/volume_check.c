@@ -12,7 +12,7 @@ int esk_volume_check(struct esk_volume *volume,
     memset(report, 0, sizeof *report);
     ESK_TRY(esk_volume_page(volume, &page));
     for (uint8_t half = 0; half < 2; half++) {
-        if ((volume->half_valid & (1u << half)) == 0) {
+        if ((volume->half_valid & esk_half_bit(half)) == 0) {
             report->halves_lost++;
         }
     }

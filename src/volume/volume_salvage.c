@@ -72,6 +72,10 @@ static int page_read(struct esk_volume *volume, uint8_t half, uint16_t index,
                      uint8_t *page) {
     esk_address id = 0;
     uint32_t commit = 0;
+    if (index >=
+        volume->half_blocks * esk_volume_geometry(volume)->block_pages) {
+        return ESK_NOT_FOUND;
+    }
     ESK_TRY(esk_half_page(volume, half, index, &id));
     ESK_TRY(header_find(volume, id, &commit));
     return commit == volume->commit ? esk_half_read(volume, half, index, page)
@@ -133,7 +137,7 @@ static uint16_t catalog_take(struct esk_volume *volume, uint8_t *page) {
         uint16_t other = extent.ends[1 - volume->half_newest];
         end = other > end ? other : end;
     } else {
-        volume->half_valid = (uint8_t)(1u << volume->half_newest);
+        volume->half_valid = esk_half_bit(volume->half_newest);
         if (volume->half_newest == 0) {
             volume->half_blocks = half_blocks_most(volume);
         }

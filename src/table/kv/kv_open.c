@@ -36,12 +36,13 @@ static int entry_take(const struct esk_geometry *geometry,
 
 static int entry_read(struct esk_volume *volume, const char *name,
                       struct esk_arena *memory, struct esk_kv_entry *entry) {
+    struct esk_descriptor columns;
     uint8_t *page = NULL;
     ESK_TRY(esk_volume_memory_read(volume, memory,
                                    sizeof(struct esk_table_info), &page));
     const struct esk_geometry *geometry = esk_volume_geometry(volume);
     struct esk_table_info *info = (void *)(page + geometry->page_bytes);
-    ESK_TRY(esk_table_find(volume, name, ESK_TABLE_KV, info, page));
+    ESK_TRY(esk_table_find(volume, name, ESK_TABLE_KV, info, &columns, page));
     ESK_TRY(esk_kv_options(info, &entry->options));
     return entry_take(geometry, info, entry);
 }

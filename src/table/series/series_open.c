@@ -76,16 +76,16 @@ static int columns_take(struct esk_descriptor *descriptor,
 }
 
 /// Reads the table's columns and value indexes, in one pass.
+/// descriptor  at its first column.
 /// series   NULL: only the sizes of the value indexes; else also the indexed
 ///          columns and their edges.
-static int layout_read(struct esk_volume *volume,
+static int layout_read(struct esk_descriptor *descriptor,
                        const struct esk_series_parts *parts,
                        const struct esk_table_info *info,
                        const struct esk_series_options *options,
                        struct esk_series *series, uint8_t *edges,
                        struct esk_series_layout *layout,
-                       struct esk_series_shape *shape, uint8_t *page) {
-    struct esk_descriptor descriptor;
+                       struct esk_series_shape *shape) {
     if (parts->log != NULL &&
         (parts->keys == NULL || !parts->keys->is_spline)) {
         return ESK_E_UNSUPPORTED;
@@ -98,13 +98,12 @@ static int layout_read(struct esk_volume *volume,
     if (options->has_breaks && parts->breaks == NULL) {
         return ESK_E_UNSUPPORTED;
     }
-    ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
-    ESK_TRY(columns_take(&descriptor, info, options, layout, shape));
+    ESK_TRY(columns_take(descriptor, info, options, layout, shape));
     if (info->index_count > 0) {
         if (parts->values == NULL || parts->log == NULL) {
             return ESK_E_UNSUPPORTED;
         }
-        ESK_TRY(parts->values->columns(parts, series, &descriptor, info, layout,
+        ESK_TRY(parts->values->columns(parts, series, descriptor, info, layout,
                                        edges));
     }
     shape->column_count = layout->summaries;
@@ -140,10 +139,12 @@ uint32_t esk_series_arena_bytes_with(struct esk_volume *volume,
     struct esk_series_layout layout;
     struct esk_series_shape shape;
     struct esk_series_options options;
+    struct esk_descriptor descriptor;
     if (esk_volume_page(volume, &page) != ESK_OK ||
         esk_series_options(info, &options) != ESK_OK ||
-        layout_read(volume, parts, info, &options, NULL, NULL, &layout, &shape,
-                    page) != ESK_OK ||
+        esk_descriptor_open(&descriptor, volume, info, page) != ESK_OK ||
+        layout_read(&descriptor, parts, info, &options, NULL, NULL, &layout,
+                    &shape) != ESK_OK ||
         pages_carve(&arena, volume, parts, info, &options, config, &memory,
                     page) != ESK_OK) {
         return 0;
@@ -207,6 +208,7 @@ ESK_APART int esk_series_open_with(struct esk_series **series,
     uint8_t *page = NULL;
     struct esk_series_memory memory;
     struct esk_series_shape shape;
+    struct esk_descriptor columns;
 
     *series = NULL;
     parts = ESK_SHAPED_PARTS(&esk_shape_parts, parts);
@@ -215,11 +217,11 @@ ESK_APART int esk_series_open_with(struct esk_series **series,
                                    &page));
     struct open_scratch *scratch =
         (void *)(page + esk_volume_geometry(volume)->page_bytes);
-    ESK_TRY(
-        esk_table_find(volume, name, ESK_TABLE_SERIES, &scratch->info, page));
+    ESK_TRY(esk_table_find(volume, name, ESK_TABLE_SERIES, &scratch->info,
+                           &columns, page));
     ESK_TRY(esk_series_options(&scratch->info, &scratch->options));
-    ESK_TRY(layout_read(volume, parts, &scratch->info, &scratch->options, NULL,
-                        NULL, &scratch->layout, &shape, page));
+    ESK_TRY(layout_read(&columns, parts, &scratch->info, &scratch->options,
+                        NULL, NULL, &scratch->layout, &shape));
     ESK_TRY(shape_check(volume, parts, &scratch->info, &shape));
     ESK_TRY(pages_carve(&carved, volume, parts, &scratch->info,
                         &scratch->options, config, &memory, page));

@@ -95,13 +95,14 @@ int esk_tree_options(const struct esk_table_info *info,
     return options->store > ESK_STORE_TNC ? ESK_E_UNSUPPORTED : ESK_OK;
 }
 
-/// As esk_tree_layout_read, with the caller's scratch.
-static int layout_read(struct esk_volume *volume,
+/// As esk_tree_layout_read.
+/// descriptor  at its first column.
+static int layout_read(struct esk_descriptor *descriptor,
                        const struct esk_table_info *info,
                        const struct esk_node_store *store,
-                       struct esk_btree_layout *layout, uint8_t *page) {
+                       struct esk_btree_layout *layout) {
     struct esk_column_place column;
-    uint16_t page_bytes = esk_volume_geometry(volume)->page_bytes;
+    uint16_t page_bytes = esk_volume_geometry(descriptor->volume)->page_bytes;
     struct esk_tree_options options;
     ESK_TRY(esk_tree_options(info, &options));
     if (options.store != store->id) {
@@ -110,8 +111,9 @@ static int layout_read(struct esk_volume *volume,
     if (info->key_column >= info->column_count) {
         return ESK_E_CORRUPT;
     }
-    ESK_TRY(esk_catalog_column(volume, info, info->key_column, &column, NULL,
-                               NULL, NULL, page));
+    for (uint8_t i = 0; i <= info->key_column; i++) {
+        ESK_TRY(esk_descriptor_column(descriptor, &column, NULL, NULL));
+    }
     memset(layout, 0, sizeof *layout);
     layout->row_bytes = info->row_bytes;
     layout->key_offset = column.offset;
@@ -130,9 +132,11 @@ int esk_tree_layout_read(struct esk_volume *volume,
                          const struct esk_node_store *store,
                          struct esk_btree_layout *layout) {
     ESK_ASSERT(info != NULL && store != NULL && layout != NULL);
+    struct esk_descriptor descriptor;
     uint8_t *page = NULL;
     ESK_TRY(esk_volume_page(volume, &page));
-    return layout_read(volume, info, store, layout, page);
+    ESK_TRY(esk_descriptor_open(&descriptor, volume, info, page));
+    return layout_read(&descriptor, info, store, layout);
 }
 
 /// The parts of the arena, in order.
@@ -297,15 +301,17 @@ _Static_assert(sizeof(struct open_scratch) <= 256,
 static ESK_APART int table_read(struct esk_volume *volume, const char *name,
                                 const struct esk_tree_config *config,
                                 uint8_t *page, struct open_scratch *scratch) {
-    ESK_TRY(esk_table_find(volume, name, ESK_TABLE_TREE, &scratch->info, page));
+    struct esk_descriptor columns;
+    ESK_TRY(esk_table_find(volume, name, ESK_TABLE_TREE, &scratch->info,
+                           &columns, page));
     if (config->store == NULL || !parts_suit(config)) {
         return ESK_E_UNSUPPORTED;
     }
     if (!region_fits(volume, &scratch->info)) {
         return ESK_E_CORRUPT;
     }
-    return layout_read(volume, &scratch->info, config->store, &scratch->layout,
-                       page);
+    return layout_read(&columns, &scratch->info, config->store,
+                       &scratch->layout);
 }
 
 /// Carves the arena and fills in the handle.
