@@ -61,9 +61,9 @@ and `bench/report_size.py size.json size_parts.json`.
 
 Linked programs, `-Os -flto`, CRC-32C; bold misses the target. *Constant
 parts*, *device* and *shape* say what the core knows when it is compiled
-(`esker/shape.h`); these are without counters. On a Cortex-M0+ `port/memory`
-stands for newlib's memory functions: without it a logger is 268 B larger, a
-program with a key index 270, a tree 402.
+(`esker/shape.h`); of a device also the frames of its pools. These are without
+counters. On a Cortex-M0+ `port/memory` stands for newlib's memory functions:
+without it a logger is 268 B larger, a program with a key index 270, a tree 402.
 
 """
 PARTS = """
@@ -81,8 +81,8 @@ REASONS = """## What is above the targets
   choice between them), and most of the {opened} more of the open (options,
   columns, checks of what a catalog says, the arena).
 - The rest above the constant shape with a key index are the spline instead of
-  samples ({spline}), rows, rings and cursors that read widths, key types and
-  the ring's bounds from RAM, and a pool of several frames.
+  samples ({spline}), and rows, rings and cursors that read widths, key types
+  and the ring's bounds from RAM.
 - A logger's largest part is the mount, {mount} B: it finds the newest block,
   its head and its tail past damaged and torn pages.
 - Of a tree in place {pages} B find pages for new nodes and repair an
