@@ -375,6 +375,37 @@ def add_mounts(report):
     report.add(table(["part", *states], lines))
 
 
+def add_pieces(report):
+    """Syncs of single rows and values in pieces: a row a figure."""
+    rows = [row for row in report.rows if row["bench"] == "series_pieces"]
+    if not rows:
+        return
+    report.add("## Syncs of single rows, values in pieces\n")
+    report.add(
+        "Rows: the least that a scan returns once the ring drops, with a sync "
+        "after each row of 12 bytes, 64 pages of 512 bytes. Where a page is "
+        "programmed once, a sync journal keeps these rows; on NOR each sync "
+        "leaves a seal in the page. Values: 496 of a page's 512 bytes are the "
+        "value's, so 202 pages hold it.\n"
+    )
+    lines = [
+        [
+            row["metric"],
+            row["dataset"],
+            row["config"],
+            number(row["value"])
+            if meets(row) is not False
+            else f"**{number(row['value'])}**",
+            row["target"] or EMPTY,
+            report.source(row),
+        ]
+        for row in rows
+    ]
+    report.add(
+        table(["figure", "medium", "of", "value", "target", "EmbedDB"], lines)
+    )
+
+
 def add_steps(report):
     """How long a call blocks on every part: a row a part, a column a call."""
     columns = {
@@ -445,6 +476,7 @@ def write(rows, size, logs, notes):
     add_host(report)
     add_mounts(report)
     add_steps(report)
+    add_pieces(report)
     add_paper(report)
     add_core(report, size)
     add_reliability(report, logs)
