@@ -86,7 +86,7 @@ static uint32_t block_end(struct survey *survey, esk_address block,
         esk_address page = (esk_address)(block + index);
         uint16_t rest = (uint16_t)(pages - index);
         uint32_t found = 0;
-        int looks = header_at(survey, page);
+        enum esk_header looks = header_at(survey, page);
         if (looks == ESK_HEADER_PAGE) {
             found = esk_page_sequence(survey->page) + rest;
             if (found > from) {
