@@ -172,10 +172,9 @@ static uint32_t tail_find(struct survey *survey) {
     while (at < ring->head) {
         esk_address block = esk_ring_page(ring, at);
         at += block_pages(survey);
-        for (uint8_t looks = 0; looks < 2; looks++) {
-            if (block_end(survey, block, 0, false) == at) {
-                return tail;
-            }
+        if (block_end(survey, block, 0, false) == at ||
+            block_end(survey, block, 0, false) == at) {
+            break;
         }
         if (!survey->odd) {
             tail = at;

@@ -129,6 +129,28 @@ ESK_TEST(ring_survey_finds_pages_behind_damaged_runs_of_any_length) {
     }
 }
 
+/// A copy of a page on another place is no page of that place, however new.
+ESK_TEST(ring_survey_does_not_believe_a_page_of_another_place) {
+    for (uint32_t at = 0; at < ALL - PAGES; at += PAGES) {
+        struct ring_fixture fixture;
+        struct esk_ring ring;
+        ESK_CONTEXT("a copy at page %u", at);
+        ring_fixture_start(&fixture, &ring_fixture_nor);
+        ring_fixture_append_many(&fixture, ALL);
+        ESK_CHECK_INT(esk_region_peek(&fixture.ring.region,
+                                      esk_ring_page(&fixture.ring, ALL - PAGES),
+                                      0, fixture.page, 128),
+                      ESK_OK);
+        ESK_CHECK_INT(
+            esk_sim_poke(fixture.sim, FIRST * PAGES + at, 0, fixture.page, 128),
+            ESK_OK);
+        ESK_CHECK_INT(survey(&fixture, &ring), ESK_OK);
+        ESK_CHECK_INT(ring.head, ALL);
+        ESK_CHECK_INT(ring.tail, 0);
+        ring_fixture_end(&fixture);
+    }
+}
+
 /// The newest page is between damaged ones, of which some look older or newer.
 ESK_TEST(ring_survey_finds_the_newest_page_between_damaged_ones) {
     static const uint8_t bits[] = {0, 3, 64, 65, 66, 69, 200};

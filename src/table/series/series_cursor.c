@@ -212,9 +212,10 @@ static inline void frame_note(const struct esk_series *series,
 /// Whether the cursor's page is still there, and none of its rows was dropped.
 static inline bool frame_is_noted(const struct esk_series *series,
                                   const struct esk_series_cursor *cursor) {
+    uint32_t at = cursor->position;
+    const esk_tag *tag = series->pool.tags;
     return frame_is_known()
-               ? cursor->position >= series->data.tail &&
-                     *series->pool.tags == (esk_tag)cursor->position
+               ? at >= series->data.tail && *tag == (esk_tag)at
                : cursor->drops == drops(series) && *cursor->held == cursor->tag;
 }
 
