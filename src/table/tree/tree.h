@@ -190,7 +190,7 @@ struct esk_tree_load {
 };
 
 /// What a level of a change reports to the level above.
-struct esk_tree_told {
+struct esk_tree_outcome {
     esk_address child; ///< address of the node below
     bool child_moved;  ///< `child` is to be stored
     bool child_gone;   ///< the node below is empty and was dropped
@@ -230,7 +230,7 @@ struct esk_tree_edit {
     void (*remove)(const struct esk_btree_node *node, uint16_t index);
     uint8_t leaf;  ///< enum esk_tree_leaf_change
     uint8_t level; ///< level where the change begins
-    struct esk_tree_told told;
+    struct esk_tree_outcome outcome;
     struct esk_tree_spot spot; ///< end of the path; then its work, if pinned,
                                ///< is of the node under change
 };
@@ -251,9 +251,10 @@ struct esk_node_store {
     /// Most nodes (in place: pages) of the region in `height` levels.
     uint32_t (*nodes_max)(const struct esk_tree *tree, uint8_t height);
     /// For a node that was changed and not split: drops an empty node and sets
-    /// told->child_gone; may take levels off a root. May be NULL.
+    /// outcome->child_gone; may take levels off a root. May be NULL.
     int (*shrink)(struct esk_tree *tree, struct esk_tree_work *work,
-                  struct esk_btree_node *node, struct esk_tree_told *told);
+                  struct esk_btree_node *node,
+                  struct esk_tree_outcome *outcome);
     /// Takes tree->page; NULL where paths do not share a page.
     int (*take)(struct esk_tree *tree);
     /// Copies a node of the path into tree->page.
@@ -290,11 +291,11 @@ struct esk_node_store {
 /// The part that a program names for merging.
 struct esk_tree_merge {
     /// Joins the node of a level that lost an entry with a neighbour, if both
-    /// fit one node, and sets told->right_gone; or takes levels off a root.
+    /// fit one node, and sets outcome->right_gone; or takes levels off a root.
     /// Returns ESK_OK also when nothing was joined; on failure nothing was
     /// written.
     int (*join)(struct esk_tree *tree, struct esk_tree_work *work,
-                struct esk_btree_node *node, struct esk_tree_told *told);
+                struct esk_btree_node *node, struct esk_tree_outcome *outcome);
     /// Commits a change that joined nodes. NULL for copy-on-write.
     int (*end)(struct esk_tree *tree);
     const struct esk_tree_batches *batches; ///< that merging needs; or NULL
@@ -588,7 +589,7 @@ int esk_tree_turn(struct esk_tree *tree, struct esk_tree_path *path,
 /* tree_change.c */
 
 /// Makes the change along tree->path: that of the leaf, else that of
-/// edit->told. On failure nothing has taken effect.
+/// edit->outcome. On failure nothing has taken effect.
 int esk_tree_change(struct esk_tree *tree, struct esk_tree_edit *edit);
 
 /// esk_tree_rows.follow.

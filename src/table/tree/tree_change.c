@@ -209,7 +209,7 @@ static ESK_OUT_OF_LINE int entry_split(struct esk_tree *tree,
     bool keeps = edit->spot.rightmost && index == count &&
                  !(is_root && esk_tree_shares(tree));
     change->left_changed =
-        !keeps || (esk_tree_moves() && edit->told.child_moved);
+        !keeps || (esk_tree_moves() && edit->outcome.child_moved);
     change->right.level = level;
     ESK_TRY(node_divide(tree, keeps, left, &change->right, &right, entry,
                         &index, &in_right));
@@ -272,18 +272,18 @@ static int inner_change(struct esk_tree *tree, struct esk_tree_edit *edit,
            path. */
         return ESK_E_CORRUPT;
     }
-    if (esk_tree_drops() && edit->told.child_gone) {
+    if (esk_tree_drops() && edit->outcome.child_gone) {
         esk_btree_remove(node, index);
         return ESK_OK;
     }
-    if (esk_tree_moves() && edit->told.child_moved) {
-        esk_store_u32(esk_btree_child(node, index), edit->told.child);
+    if (esk_tree_moves() && edit->outcome.child_moved) {
+        esk_store_u32(esk_btree_child(node, index), edit->outcome.child);
     }
-    if (esk_tree_joins() && edit->told.right_gone) {
+    if (esk_tree_joins() && edit->outcome.right_gone) {
         esk_btree_remove(node, (uint16_t)(index + 1u));
         return ESK_OK;
     }
-    if (edit->told.has_right) {
+    if (edit->outcome.has_right) {
         if (index == 0) {
             /* Key 0 stays below key 1 when smaller keys split child 0. */
             esk_tree_key_copy(tree, esk_btree_key(node, 0), tree->low);
@@ -310,12 +310,12 @@ static int root_grow(struct esk_tree *tree, struct esk_tree_edit *edit) {
     ESK_TRY(esk_tree_work_open(tree, level, &work, &node));
     uint8_t *entry = node.entries;
     esk_tree_key_copy(tree, entry, tree->low);
-    esk_store_u32(esk_btree_child(&node, 0), edit->told.child);
+    esk_store_u32(esk_btree_child(&node, 0), edit->outcome.child);
     memcpy(entry + node.bytes, tree->pending, node.bytes);
     esk_store_u16(node.count, 2);
     ESK_ASSERT(esk_tree_pins_only(tree, &work, NULL));
     int status =
-        esk_tree_store(tree)->place(tree, &work, true, &edit->told.child);
+        esk_tree_store(tree)->place(tree, &work, true, &edit->outcome.child);
     if (status != ESK_OK) {
         esk_tree_work_drop(tree, &work);
     }
@@ -332,17 +332,17 @@ static int level_place(struct esk_tree *tree, struct esk_tree_edit *edit,
         ESK_ASSERT(esk_tree_pins_only(tree, left, &change->right));
         ESK_TRY(esk_tree_store(tree)->split(tree, left, &change->right,
                                             change->left_changed,
-                                            &edit->told.child, &right));
+                                            &edit->outcome.child, &right));
         node_add(tree);
         esk_store_u32(tree->pending + esk_tree_layout(tree)->key_bytes, right);
     } else {
         bool root = left->level == tree->now.height;
         ESK_ASSERT(esk_tree_pins_only(tree, left, NULL));
-        ESK_TRY(
-            esk_tree_store(tree)->place(tree, left, root, &edit->told.child));
+        ESK_TRY(esk_tree_store(tree)->place(tree, left, root,
+                                            &edit->outcome.child));
     }
-    edit->told.child_moved = esk_tree_moves() && edit->told.child != was;
-    edit->told.has_right = change->split;
+    edit->outcome.child_moved = esk_tree_moves() && edit->outcome.child != was;
+    edit->outcome.has_right = change->split;
     return ESK_OK;
 }
 
@@ -369,21 +369,21 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     } else if (edit->leaf != ESK_TREE_LEAF_KEEP) {
         status = leaf_change(tree, edit, &change);
     }
-    bool shrinks = edit->told.child_gone || edit->told.right_gone ||
+    bool shrinks = edit->outcome.child_gone || edit->outcome.right_gone ||
                    (at_leaf && edit->leaf == ESK_TREE_LEAF_DELETE);
     if (esk_tree_drops()) {
-        edit->told.child_gone = false;
-        edit->told.right_gone = false;
+        edit->outcome.child_gone = false;
+        edit->outcome.right_gone = false;
     }
     bool is_root = level == tree->now.height;
     if (status == ESK_OK && shrinks && esk_tree_merge(tree) != NULL) {
-        status = esk_tree_merge(tree)->join(tree, work, node, &edit->told);
+        status = esk_tree_merge(tree)->join(tree, work, node, &edit->outcome);
     }
     if (status == ESK_OK && !change.split &&
         esk_tree_store(tree)->shrink != NULL) {
         ESK_ASSERT(esk_tree_pins_only(tree, work, NULL));
-        status = esk_tree_store(tree)->shrink(tree, work, node, &edit->told);
-        if (esk_tree_drops() && edit->told.child_gone) {
+        status = esk_tree_store(tree)->shrink(tree, work, node, &edit->outcome);
+        if (esk_tree_drops() && edit->outcome.child_gone) {
             *again = true;
             return ESK_OK;
         }
@@ -398,11 +398,11 @@ static int level_change(struct esk_tree *tree, struct esk_tree_edit *edit,
     }
     if (is_root) {
         *again = false;
-        return edit->told.has_right ? root_grow(tree, edit) : ESK_OK;
+        return edit->outcome.has_right ? root_grow(tree, edit) : ESK_OK;
     }
-    *again = edit->told.has_right ||
-             (esk_tree_moves() && edit->told.child_moved) ||
-             (esk_tree_joins() && edit->told.right_gone);
+    *again = edit->outcome.has_right ||
+             (esk_tree_moves() && edit->outcome.child_moved) ||
+             (esk_tree_joins() && edit->outcome.right_gone);
     return ESK_OK;
 }
 

@@ -106,12 +106,12 @@ bool esk_tree_join(struct esk_tree *tree, struct esk_tree_work *work,
 /// The store drops a node that became empty.
 static int moving_join(struct esk_tree *tree, struct esk_tree_work *work,
                        struct esk_btree_node *node,
-                       struct esk_tree_told *told) {
+                       struct esk_tree_outcome *outcome) {
     struct esk_tree_joined joined;
     if (work->level < tree->now.height && esk_btree_count(node) > 0 &&
         esk_tree_join(tree, work, node, &joined)) {
         esk_tree_replace(tree, joined.address, work->level);
-        told->right_gone = true;
+        outcome->right_gone = true;
         tree->now.nodes--;
     }
     return ESK_OK;

@@ -11,10 +11,10 @@ enum put_mode { PUT_ANY, PUT_NEW, PUT_OLD };
 static void edit_begin(struct esk_tree_edit *edit) {
     edit->rows.done = 0;
     edit->level = 1;
-    edit->told.child_moved = false;
-    edit->told.child_gone = false;
-    edit->told.right_gone = false;
-    edit->told.has_right = false;
+    edit->outcome.child_moved = false;
+    edit->outcome.child_gone = false;
+    edit->outcome.right_gone = false;
+    edit->outcome.has_right = false;
     edit->spot.work.pinned = false;
 }
 
@@ -38,7 +38,7 @@ static int plain_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
     esk_btree_insert(&edit->spot.node, tree->path.index[0], edit->rows.next);
     ESK_ASSERT(esk_tree_pins_only(tree, work, NULL));
     int status =
-        esk_tree_store(tree)->place(tree, work, root, &edit->told.child);
+        esk_tree_store(tree)->place(tree, work, root, &edit->outcome.child);
     if (status != ESK_OK) {
         struct esk_tree_state before = tree->now;
         esk_tree_work_drop(tree, work);

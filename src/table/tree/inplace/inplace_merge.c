@@ -46,7 +46,7 @@ static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
 
 static int inplace_join(struct esk_tree *tree, struct esk_tree_work *work,
                         struct esk_btree_node *node,
-                        struct esk_tree_told *told) {
+                        struct esk_tree_outcome *outcome) {
     struct esk_tree_joined joined;
     uint32_t freed = work->address;
     if (work->level == tree->now.height) {
@@ -62,7 +62,7 @@ static int inplace_join(struct esk_tree *tree, struct esk_tree_work *work,
         tree->redirects = tree->in_batch || esk_tree_batch(tree)->used > 0;
         return ESK_OK;
     }
-    told->right_gone = true;
+    outcome->right_gone = true;
     esk_tree_batch(tree)->joining = true;
     if (joined.right) {
         esk_store_u32(work->page + ESK_ENVELOPE_AUX, joined.link);

@@ -328,7 +328,7 @@ static ESK_APART int left_names(struct esk_tree *tree, esk_address at,
 /// Adds the node on page `at` to its parent, after left_names.
 static int node_link(struct esk_tree *tree, uint8_t level, esk_address at) {
     struct esk_tree_edit edit = {.level = (uint8_t)(level + 1u),
-                                 .told = {.has_right = true}};
+                                 .outcome = {.has_right = true}};
     if (esk_tree_is_read_only(tree)) {
         return ESK_E_READ_ONLY;
     }

@@ -207,15 +207,15 @@ static int root_shrink(struct esk_tree *tree, struct esk_tree_work *work,
 /// Drops a node that became empty, or takes levels off a root.
 int esk_tree_cow_shrink(struct esk_tree *tree, struct esk_tree_work *work,
                         struct esk_btree_node *node,
-                        struct esk_tree_told *told) {
+                        struct esk_tree_outcome *outcome) {
     if (work->level == tree->now.height) {
         return root_shrink(tree, work, node);
     }
     if (esk_btree_count(node) == 0) {
         esk_tree_replace(tree, work->address, work->level);
         esk_tree_work_drop(tree, work);
-        told->child_gone = true;
-        told->has_right = false;
+        outcome->child_gone = true;
+        outcome->has_right = false;
         tree->now.nodes--;
         tree->page_low = (uint8_t)(work->level + 1u);
     }

@@ -20,7 +20,7 @@ int esk_tree_cow_mount(struct esk_tree *tree,
 /// Drops a node that became empty, or takes levels off a root.
 int esk_tree_cow_shrink(struct esk_tree *tree, struct esk_tree_work *work,
                         struct esk_btree_node *node,
-                        struct esk_tree_told *told);
+                        struct esk_tree_outcome *outcome);
 
 /* write_cache.c: esk_write_cache's functions, shared with stores that pack. */
 

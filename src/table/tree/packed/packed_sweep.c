@@ -143,8 +143,8 @@ static int path_change(struct esk_tree *tree, struct esk_tree_edit *edit) {
 static int lost_mark(struct esk_tree *tree) {
     struct esk_tree_edit edit = {
         .level = (uint8_t)(tree->path.lost + 1u),
-        .told = {.child = (esk_address)ESK_TREE_PACKED_LOST,
-                 .child_moved = true}};
+        .outcome = {.child = (esk_address)ESK_TREE_PACKED_LOST,
+                    .child_moved = true}};
     return edit.level > tree->now.height ? ESK_E_CORRUPT
                                          : path_change(tree, &edit);
 }
