@@ -94,17 +94,21 @@ WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes \
 CC_release := gcc
 CFLAGS_release := -O2 -g
 
+# As release, where functions of other files can be inlined.
+CC_lto := gcc
+CFLAGS_lto := -O2 -g -flto -ffat-lto-objects
+
 CC_test := gcc
 CFLAGS_test := -O1 -g1 -DESK_ASSERTS=1
 CFLAGS_libraries_test := -O2
 
 # Addresses of 16 bits, as on an 8-bit chip. They are made from counts of 32,
 # and have room for each page: esk_volume_begin refuses a device where not.
-CFLAGS_narrow := -DESK_ADDRESS_BITS=16 -Wno-conversion
+SHORT_ADDRESSES := -DESK_ADDRESS_BITS=16 -Wno-conversion
 
 CC_shape := gcc
 CFLAGS_shape := -O1 -g1 -DESK_ASSERTS=1 -DESK_COUNTERS=0 \
-    $(CFLAGS_narrow) \
+    $(SHORT_ADDRESSES) \
     -DESK_SHAPE_DEVICE=shape_device \
     '-DESK_SHAPE="test/shape/log_shape.h"'
 
@@ -118,13 +122,13 @@ CFLAGS_shape_device := -O1 -g1 -DESK_ASSERTS=1 \
     '-DESK_SHAPE="test/shape/device_shape.h"'
 
 CC_shape_tree := gcc
-CFLAGS_shape_tree := -O1 -g1 -DESK_ASSERTS=1 $(CFLAGS_narrow) \
+CFLAGS_shape_tree := -O1 -g1 -DESK_ASSERTS=1 $(SHORT_ADDRESSES) \
     -DESK_SHAPE_DEVICE=shape_device \
     '-DESK_SHAPE="test/shape/tree_shape.h"'
 
 CC_shape_kv := gcc
 CFLAGS_shape_kv := -O1 -g1 -DESK_ASSERTS=1 -DESK_SHAPE_SNAPSHOTS=1 \
-    $(CFLAGS_narrow) \
+    $(SHORT_ADDRESSES) \
     '-DESK_SHAPE="test/shape/kv_shape.h"'
 
 CC_shape_kv_index := gcc

@@ -5,7 +5,8 @@ same in every run of one compiler's program.
 
 bench/series_operations.c does each kind of operation in a function of its
 own; a figure is what callgrind says of that function and all that it calls,
-over the operations it did. -O2, the medium is RAM.
+over the operations it did. -O2, and -O2 -flto: EmbedDB is one file, whose
+functions the compiler can inline without it. The medium is RAM.
 """
 
 import json
@@ -18,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BENCHES = ROOT / "build/release/bench"
 PROGRAM = BENCHES / "series_operations"
+WITH_LTO = "build/lto/bench/series_operations"
 SETS = ("uwa", "ethylene", "watch", "sea", "sea_surface_temp")
 METRICS = {
     "count_append": "instructions, append",
@@ -83,9 +85,14 @@ def has_valgrind():
 
 
 def main():
-    for dataset in SETS if has_valgrind() else ():
+    if not has_valgrind():
+        return
+    made = called(["make", "FLAVOUR=lto", WITH_LTO])
+    for dataset in SETS:
         found = counted(PROGRAM, dataset)
         show("series_instructions", METRICS, dataset, CONFIG, found)
+        found = made and counted(str(ROOT / WITH_LTO), dataset)
+        show("series_instructions", METRICS, dataset, CONFIG + ", -flto", found)
 
 
 if __name__ == "__main__":

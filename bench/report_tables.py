@@ -234,7 +234,8 @@ TABLES = (
     (
         "Host, instructions per operation",
         tuple(
-            (what, f"instructions, {what}", "*")
+            (what + said, f"instructions, {what}", config)
+            for said, config in (("", "*CRC-32C"), (", -flto", "*, -flto"))
             for what in (
                 "append",
                 "random get",
