@@ -91,14 +91,18 @@ static uint32_t block_end(struct survey *survey, esk_address block,
             found = esk_page_sequence(survey->page) + rest;
             if (found > from) {
                 int status = page_at(survey, page);
-                if (status == ESK_OK) {
-                    return esk_page_sequence(survey->page) + rest;
+                found = status == ESK_OK
+                            ? esk_page_sequence(survey->page) + rest
+                            : 0;
+                if (found > from) { /* or its header was read wrong */
+                    return found;
                 }
                 /* An erased page reads as position 0 where that is its
                    value. */
-                found = 0;
-                looks = status == ESK_NOT_FOUND ? ESK_HEADER_BLANK
-                                                : ESK_HEADER_OTHER;
+                if (status != ESK_OK) {
+                    looks = status == ESK_NOT_FOUND ? ESK_HEADER_BLANK
+                                                    : ESK_HEADER_OTHER;
+                }
             }
         }
         if (looks == ESK_HEADER_OTHER) {

@@ -129,6 +129,48 @@ ESK_TEST(ring_survey_finds_pages_behind_damaged_runs_of_any_length) {
     }
 }
 
+/// A device that reads one bit of a header wrong, once.
+static struct esk_device misread;
+static struct esk_device_ops misread_ops;
+static const struct esk_device_ops *misread_behind;
+static esk_page_id misread_page;
+static uint8_t misread_bit;
+
+static int misread_read(const struct esk_device *device, esk_page_id page,
+                        uint16_t offset, void *buffer, uint16_t bytes) {
+    int status = misread_behind->read(device, page, offset, buffer, bytes);
+    if (page == misread_page && offset == 0 && bytes == ESK_ENVELOPE_BYTES) {
+        ((uint8_t *)buffer)[misread_bit / 8u] ^=
+            (uint8_t)(1u << (misread_bit % 8u));
+        misread_page = ESK_PAGE_NONE;
+    }
+    return status;
+}
+
+/// The header says another position than the page, which is valid.
+ESK_TEST(ring_survey_believes_the_page_when_its_header_was_read_wrong) {
+    struct ring_fixture fixture;
+    struct esk_ring ring;
+    ring_fixture_start(&fixture, &ring_fixture_nor);
+    ring_fixture_append_many(&fixture, 2 * ALL + 3 * PAGES);
+    misread = *fixture.volume.device;
+    misread_behind = misread.ops;
+    misread_ops = *misread.ops;
+    misread_ops.read = misread_read;
+    misread.ops = &misread_ops;
+    fixture.volume.device = &misread;
+    for (uint32_t page = 0; page < ALL; page++) {
+        for (uint8_t bit = 0; bit < 8 * ESK_ENVELOPE_BYTES; bit++) {
+            ESK_CONTEXT("bit %u of page %u", bit, page);
+            misread_page = FIRST * PAGES + page;
+            misread_bit = bit;
+            ESK_CHECK_INT(survey(&fixture, &ring), ESK_OK);
+            ESK_CHECK_INT(ring.head, fixture.ring.head);
+        }
+    }
+    ring_fixture_end(&fixture);
+}
+
 /// A copy of a page on another place is no page of that place, however new.
 ESK_TEST(ring_survey_does_not_believe_a_page_of_another_place) {
     for (uint32_t at = 0; at < ALL - PAGES; at += PAGES) {
