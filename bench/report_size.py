@@ -61,9 +61,10 @@ and `bench/report_size.py size.json size_parts.json`.
 
 Linked programs, `-Os -flto`, CRC-32C; bold misses the target. *Constant
 parts*, *device* and *shape* say what the core knows when it is compiled
-(`esker/shape.h`); of a device also the frames of its pools. These are without
-counters. On a Cortex-M0+ `port/memory` stands for newlib's memory functions:
-without it a logger is 268 B larger, a program with a key index 270, a tree 402.
+(`esker/shape.h`); of a device also the frames of its pools, of the logger
+that it has no queries (`ESK_SHAPE_QUERIES` 0). These are without counters. On a
+Cortex-M0+ `port/memory` stands for newlib's memory functions: without it a
+logger is 268 B larger, a program with a key index 270, a tree 402.
 
 """
 PARTS = """
