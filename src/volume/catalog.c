@@ -125,13 +125,21 @@ int esk_descriptor_region(struct esk_descriptor *descriptor,
     return descriptor->status;
 }
 
-/* Bytes that a descriptor and its info have in the same order. */
-_Static_assert(ESK_DESCRIPTOR_ID == 0 &&
-                   offsetof(struct esk_table_info, region_count) ==
-                       offsetof(struct esk_table_info, id) +
-                           ESK_DESCRIPTOR_REGION_COUNT &&
-                   ESK_DESCRIPTOR_NAME_BYTES == ESK_DESCRIPTOR_REGION_COUNT + 1,
-               "they are copied at once");
+/* Bytes that a descriptor and its info have in the same order: they are copied
+   at once. */
+#define SAME_PLACE(member, offset)                                             \
+    _Static_assert(offsetof(struct esk_table_info, member) ==                  \
+                       offsetof(struct esk_table_info, id) + (offset),         \
+                   #member " is elsewhere in a descriptor")
+SAME_PLACE(id, ESK_DESCRIPTOR_ID);
+SAME_PLACE(kind, ESK_DESCRIPTOR_KIND);
+SAME_PLACE(codec, ESK_DESCRIPTOR_CODEC);
+SAME_PLACE(column_count, ESK_DESCRIPTOR_COLUMN_COUNT);
+SAME_PLACE(key_column, ESK_DESCRIPTOR_KEY_COLUMN);
+SAME_PLACE(index_count, ESK_DESCRIPTOR_INDEX_COUNT);
+SAME_PLACE(region_count, ESK_DESCRIPTOR_REGION_COUNT);
+_Static_assert(ESK_DESCRIPTOR_NAME_BYTES == ESK_DESCRIPTOR_REGION_COUNT + 1,
+               "the last of them");
 
 static ESK_APART int info_decode(struct esk_descriptor *reader,
                                  struct esk_table_info *info) {

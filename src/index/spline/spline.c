@@ -282,8 +282,8 @@ int esk_spline_add(struct esk_spline *spline, esk_key key, uint32_t position) {
     if (!esk_spline_is_new(spline, &point)) {
         return ESK_OK;
     }
-    while (knots->count !=
-           0) { /* at most twice: then the last point is the knot */
+    /* At most twice: then the last point is the knot. */
+    while (knots->count != 0) {
         esk_spline_knot_get(spline, (uint16_t)(knots->count - 1u), &knot);
         if (spline_slope_to(&knot, &point, &slope) &&
             spline_narrow(&spline->upper, &spline->lower, &slope, error)) {
